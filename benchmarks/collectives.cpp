@@ -110,8 +110,8 @@ void overlapped(arrays const& a, int most) {
   }
 }
 
-/// In another array than the addends, as an optimizer with sharded state asks for it. The hand-written one in
-/// place does less: it reads and writes one array.
+/// In another array than the local terms, as an optimizer with sharded state asks for it. The hand-written
+/// one in place does less: it reads and writes one array.
 std::vector<bench::variant> reduce_scatter(arrays const& a, machine& m) {
   return {
       {"MPI_Reduce_scatter_block",

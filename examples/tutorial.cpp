@@ -80,7 +80,7 @@ void tensors(meshtf::process_mesh<grid>& m) {
 
 constexpr auto network(auto const& x, auto const& w, auto const& v) {
   auto const h = relu(einsum<batch, hidden>(x, w));  // in is whole: each process multiplies what it holds
-  // hidden is split over cols: an all-reduce adds up the two addends
+  // hidden is split over cols: an all-reduce adds up the two local terms
   return einsum<batch, out>(h, v);
 }
 

@@ -523,7 +523,7 @@ struct operation {
     return w.with([&]<class... P>(P const&... p) {
       operand_pack<decltype(given_as({}, p))...> const x{{given_as(kinds[I], p)}...};
       auto const z = x.with(F{});
-      see(z);  // not the loss: where its addends cancel, its error says nothing
+      see(z);  // not the loss: where its local terms cancel, its error says nothing
       return probe_sum(z, 0);
     });
   }

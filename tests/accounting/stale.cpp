@@ -157,7 +157,7 @@ TEST_CASE("an operand that no gradient needs may be written", "[4]") {
   CHECK_NOTHROW(found = gradient_of_w(true));
   CHECK(found == expected);
 
-  // nor does a sum need its addends, nor a scaling what is scaled
+  // nor does a sum need its local terms, nor a scaling what is scaled
   auto const l    = sum(w * 3.0 + w);
   w.local()(0, 0) = 5;
   CHECK_NOTHROW(backward(l));

@@ -15,7 +15,7 @@ from pathlib import Path
 root = Path(__file__).parents[2]
 page = root / "docs/reference.md"
 rooms = [
-    ("core", "Dimensions, meshes, layouts, elements"), ("tensor", "Tensors, parameters, open sums, gradients"), ("ops", "Operations"), ("nn", "Layers"),
+    ("core", "Dimensions, meshes, layouts, elements"), ("tensor", "Tensors, parameters, partial sums, gradients"), ("ops", "Operations"), ("nn", "Layers"),
     ("optim", "Optimizers and schedules"), ("price", "Prices"), ("search", "The best layout"), ("explain", "In words"), ("runtime", "Processes"),
     ("io", "Checkpoints and whole tensors"), ("data", "Data"), ("plan", "Verdicts"),
 ]

@@ -216,31 +216,31 @@ static_assert(is(explain_einsum<mixed, h, x, w1>(), R"(
 einsum of x[batch, in] and y[in, hidden] to z[batch, hidden] under mixed
   a process multiplies 256 x 784 by 784 x 1024: 411 M flops
   nothing is sent: every process has all that its part takes
-  the gradient of x owes a sum over cols: hidden is summed and split over cols
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is unreduced over cols: hidden is summed and split over cols
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_einsum<mixed, y, h, w2>(), R"(
 einsum of x[batch, hidden] and y[hidden, classes] to z[batch, classes] under mixed
   a process multiplies 256 x 1024 by 1024 x 16: 8.39 M flops
   all_reduce of z, 16.0 KiB, over cols: sends 24.0 KiB
     because hidden is summed and split over cols
-  the gradient of x is whole: nothing is owed
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_einsum<deep, y, h, w2, double>(), R"(
 einsum of x[batch, hidden] and y[hidden, classes] to z[batch, classes] under deep
   a process multiplies 256 x 512 by 512 x 16: 4.19 M flops
   all_reduce of z, 32.0 KiB, over pods and cols: sends 56.0 KiB
     because hidden is summed and split over pods and cols
-  the gradient of x is whole: nothing is owed
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_einsum<deep, y, x, shape<in, classes>>(), R"(
 einsum of x[batch, in] and y[in, classes] to z[batch, classes] under deep
   a process multiplies 256 x 784 by 784 x 16: 6.42 M flops
   nothing is sent: every process has all that its part takes
-  the gradient of x is whole: nothing is owed
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 
 // ... two dimensions, over two axes; one that only x has; none that stays; and what is refused
@@ -249,8 +249,8 @@ einsum of x[batch, hidden] and y[batch, hidden] to z under mixed
   a process multiplies 1 x 262144 by 262144 x 1: 524 k flops
   all_reduce of z, 4 B, over rows and cols: sends 7 B
     because batch is summed and split over rows, and hidden over cols
-  the gradient of x is whole: nothing is owed
-  the gradient of y is whole: nothing is owed
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is whole: nothing to reduce
 )"));
 static_assert(is(explain_einsum<mixed, shape<classes>, h, w2>(), R"(
 einsum of x[batch, hidden] and y[hidden, classes] to z[classes] under mixed
@@ -260,8 +260,8 @@ einsum of x[batch, hidden] and y[hidden, classes] to z[classes] under mixed
   a process multiplies 1 x 1024 by 1024 x 16: 32.8 k flops
   all_reduce of z, 64 B, over cols: sends 96 B
     because hidden is summed and split over cols
-  the gradient of x is whole: nothing is owed
-  the gradient of y is whole: nothing is owed
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is whole: nothing to reduce
 )"));
 static_assert(is(explain_einsum<clash, y, h, w2>(), R"(
 einsum of x[batch, hidden] and y[hidden, classes] to z[batch, classes] under clash
@@ -278,7 +278,7 @@ sum along vocab of x[vocab, batch, in] under mixed
   a process sums its 250 x 256 x 784 of x to 256 x 784
   all_reduce of the sums, 784 KiB, over cols: sends 1.15 MiB
     because vocab is summed and split over cols
-  the gradient of x is that of the sum, on every element: nothing is owed
+  the gradient of x is that of the sum, on every element: nothing to reduce
 )"));
 static_assert(is(explain_reduce<mixed, x, shape<heads>>(), R"(
 sum along heads of x[batch, in] under mixed
@@ -289,13 +289,13 @@ gather along vocab from table[vocab, key] by ids[batch, length] under mixed
   a process looks 16,384 ids up in its 250 of the 1,000 rows
   all_reduce of the result, 2.00 MiB, over cols: sends 3.00 MiB
     because vocab is looked up and split over cols
-  the gradient of table owes a sum over rows: batch is summed and split over rows
+  the gradient of table is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_gather<by_batch, shape<vocab, key>, vocab, shape<batch, length>>(), R"(
 gather along vocab from table[vocab, key] by ids[batch, length] under by_batch
   a process looks 16,384 ids up in all 1,000 rows
   nothing is sent: every process has all that its part takes
-  the gradient of table owes a sum over rows: batch is summed and split over rows
+  the gradient of table is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>,
                                    shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),
@@ -303,7 +303,7 @@ static_assert(is(explain_attention<mixed, length, length, key, shape<batch, head
 attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[batch, heads, length, key], positions length to length, compared along key, under mixed
   a process has 2,048 pairs of sequence and head; in each, 64 queries look at 64 positions along 32 elements: 1.07 G flops
   nothing is sent: every process has all that its part takes
-  the gradients of q, k and v are whole: nothing is owed
+  the gradients of q, k and v are whole: nothing to reduce
 )"));
 static_assert(is(explain_attention<mixed, length, length, key, shape<batch, hidden, length, key>,
                                    shape<batch, length, key>, shape<batch, length, key>>(),
@@ -311,8 +311,8 @@ static_assert(is(explain_attention<mixed, length, length, key, shape<batch, hidd
 attention of q[batch, hidden, length, key] to k[batch, length, key] and v[batch, length, key], positions length to length, compared along key, under mixed
   a process has 256 pairs of sequence and head; in each, 1024 times 64 queries look at 64 positions along 32 elements: 137 G flops
   nothing is sent: every process has all that its part takes
-  the gradient of k owes a sum over cols: hidden is summed and split over cols
-  the gradient of v owes a sum over cols: hidden is summed and split over cols
+  the gradient of k is unreduced over cols: hidden is summed and split over cols
+  the gradient of v is unreduced over cols: hidden is summed and split over cols
 )"));
 static_assert(is(explain_attention<clash, length, length, key, shape<batch, heads, length, key>,
                                    shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),

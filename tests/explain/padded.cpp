@@ -94,22 +94,22 @@ einsum of x[batch, vocab] and y[vocab, model] to z[batch, model] under mixed
   the fullest process multiplies 5 x 63 by 63 x 24: 15.1 k flops
   all_reduce of z, 480 B, over cols: sends 720 B
     because vocab is summed and split over cols
-  the gradient of x is whole: nothing is owed
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_einsum<mixed, shape<batch, length>, shape<batch, model>, shape<model, length>>(), R"(
 einsum of x[batch, model] and y[model, length] to z[batch, length] under mixed
   a process multiplies 5 x 24 by 24 x 8: 1.92 k flops
   nothing is sent: every process has all that its part takes
-  the gradient of x is whole: nothing is owed
-  the gradient of y owes a sum over rows: batch is summed and split over rows
+  the gradient of x is whole: nothing to reduce
+  the gradient of y is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_gather<mixed, shape<vocab, model>, vocab, shape<batch, length>>(), R"(
 gather along vocab from table[vocab, model] by ids[batch, length] under mixed
   the fullest process looks 40 ids up in its 63 of the 251 rows
   all_reduce of the result, 3.75 KiB, over cols: sends 5.63 KiB
     because vocab is looked up and split over cols
-  the gradient of table owes a sum over rows: batch is summed and split over rows
+  the gradient of table is unreduced over rows: batch is summed and split over rows
 )"));
 static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>,
                                    shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),
@@ -117,14 +117,14 @@ static_assert(is(explain_attention<mixed, length, length, key, shape<batch, head
 attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[batch, heads, length, key], positions length to length, compared along key, under mixed
   the fullest process has 10 pairs of sequence and head; in each, 8 queries look at 8 positions along 4 elements: 10.2 k flops
   nothing is sent: every process has all that its part takes
-  the gradients of q, k and v are whole: nothing is owed
+  the gradients of q, k and v are whole: nothing to reduce
 )"));
 static_assert(is(explain_reduce<by_batch, shape<batch, model>, shape<batch>>(), R"(
 sum along batch of x[batch, model] under by_batch
   the fullest process sums its 3 x 24 of x to 24
   all_reduce of the sums, 96 B, over cols: sends 144 B
     because batch is summed and split over cols
-  the gradient of x is that of the sum, on every element: nothing is owed
+  the gradient of x is that of the sum, on every element: nothing to reduce
 )"));
 static_assert(is(explain_reshard<by_batch, mixed, shape<batch, model>>(), R"(
 reshard of x[batch, model] from by_batch to mixed

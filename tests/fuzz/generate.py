@@ -316,7 +316,7 @@ class program:
         out = [d for d in dims if d not in over]
         return self.new(f"matmul<{', '.join(over)}>({x}, {y})", out, x, y, most=self.product_of([x, y], dims, out))
 
-    def open_sum(self):
+    def partial_sum(self):
         x, y = self.pick(), self.r.choice(list(self.values))
         dims = self.union(x, y)
         out = self.kept(dims, [x, y])
@@ -778,7 +778,7 @@ class program:
 
 
 OPERATIONS = 2 * [
-    "pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "open_sum",
+    "pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "partial_sum",
     "reduce", "reduce", "along", "along", "transpose", "part", "part", "displaced", "stacked", "unstacked", "cut", "tiled", "broadcast", "written", "ranked",
     "ranked", "concat", "by_index", "by_index", "moved", "renamed", "renamed", "reshaped", "reshaped",
 ]

@@ -162,13 +162,13 @@ void has_histograms() {
     meshtf::log_to log{here.path()};
     log.histogram("alone", w, 1);
     backward(sum(square(w)));
-    auto const owed  = w.slot().owed;
-    auto const spent = meshtf::recorded<L>(
+    auto const unreduced = w.slot().unreduced;
+    auto const spent     = meshtf::recorded<L>(
         m, [&]<class>(auto&) { log.histograms(meshtf::parameters(meshtf::named("w", w)), 2); });
     calls = spent.calls();
-    CHECK(w.slot().owed == owed);
+    CHECK(w.slot().unreduced == unreduced);
     CHECK(spent.template payload<>() >=
-          (owed == 0 ? 0 : extent{sizeof(float)}) + (m.world().size() > 1 ? 2 * (513 + 3 + 2) * 8 : 0));
+          (unreduced == 0 ? 0 : extent{sizeof(float)}) + (m.world().size() > 1 ? 2 * (513 + 3 + 2) * 8 : 0));
     w.zero_gradient();
   }
   if (!is_first()) return;
@@ -240,8 +240,9 @@ TEST_CASE("histograms of weights and gradients are those of the whole tensors on
   has_histograms<on<2, 2>::uneven, five>();
 }
 
-TEST_CASE("the histogram of an open gradient is that of the finished sum, and the gradient stays open",
-          "[2][4]") {
+TEST_CASE(
+    "the histogram of an unreduced gradient is that of the finished sum, and the gradient stays unreduced",
+    "[2][4]") {
   files::folder const here;
   bool open = false;
   {
@@ -253,9 +254,9 @@ TEST_CASE("the histogram of an open gradient is that of the finished sum, and th
       std::fill_n(x.data(), x.size, 1.0F);
       meshtf::log_to log{here.path()};
       backward(sum(meshtf::einsum<batch>(x, w)));
-      open = w.slot().owed != 0;
+      open = w.slot().unreduced != 0;
       log.histograms(meshtf::parameters(meshtf::named("w", w)), 1);
-      CHECK((w.slot().owed != 0) == open);
+      CHECK((w.slot().unreduced != 0) == open);
       w.zero_gradient();
     };
     boost::mpi::communicator const world;

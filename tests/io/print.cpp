@@ -59,17 +59,17 @@ TEST_CASE("<< shows numbers as numbers, and of a long part the beginning", "[1]"
   CHECK(out.str() == "tensor<double, alone>: 1.2");
 }
 
-TEST_CASE("<< says what an open sum owes", "[4]") {
+TEST_CASE("<< says over which axes a partial sum is unreduced", "[4]") {
   auto& m      = processes<two_by_two>();
   auto const x = counted_up<double, mixed, hidden>(m);
   auto const p = partial_einsum<>(x, x);
   if (m.rank() == 1)
     CHECK(shown(p) ==
-          "partial<tensor<double, mixed>, axes<cols>> owes the sum over cols: " +
+          "partial<tensor<double, mixed>, axes<cols>> unreduced over cols: " +
               std::to_string(8 * 8 + 9 * 9 + 10 * 10 + 11 * 11 + 12 * 12 + 13 * 13 + 14 * 14 + 15 * 15));
   m.world().barrier();
   parameter<double, mixed, in> const w{m, constant{2}};
-  CHECK(shown(gradient(w)).ends_with("axes<rows, cols>> owes nothing, in 0-5 of 6: {0, 0, 0, 0, 0, 0}"));
+  CHECK(shown(gradient(w)).ends_with("axes<rows, cols>> fully reduced, in 0-5 of 6: {0, 0, 0, 0, 0, 0}"));
 }
 
 TEST_CASE("<< shows type and placement alone where nothing has elements") {

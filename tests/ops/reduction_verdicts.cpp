@@ -20,7 +20,7 @@ template<class... D>
 using value = tensor<float, L, D...>;
 using open  = partial<value<batch, in>, axes<cols>>;
 
-// ---- open sums: a ring of four processes would finish them, each with half of the batch
+// ---- partial sums: a ring of four processes would finish them, each with half of the batch
 
 using refused = still_a_sum_over<axes<cols>, finish_sends<2 * (8 / 2 * 6 * 4) * 3 / 4>>;
 
@@ -44,7 +44,7 @@ static_assert(is_legal<met<function::maximum, value<batch, in>, value<in>>> &&
               is_legal<met<function::pow, value<in>, int>>);
 static_assert(std::same_as<detail::use_verdict<algebra::use::minimum, open>, refused>);
 
-// An open maximum or minimum keeps its kind in what joins it or rises with it, and turns around in what
+// A partial maximum or minimum keeps its kind in what joins it or rises with it, and turns around in what
 // falls.
 using algebra::after, algebra::pending, algebra::pending_after, algebra::use, algebra::meeting;
 static_assert(after(use::minimum, pending::min) == pending_after{pending::min} &&

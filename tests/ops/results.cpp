@@ -119,7 +119,7 @@ static_assert(returns<tensor<double, L>>([](X x, W, B, P) {
   return random_normal<double, L>(x.machine(), {.seed = 1});
 }));
 
-// an open sum says over which axes: those of the summed dimensions that do not split the result
+// a partial sum says over which axes: those of the summed dimensions that do not split the result
 static_assert(returns<partial<value<batch, in>, axes<cols>>>([](X x, W w, B, P) {
   return partial_einsum<batch, in>(x, w);
 }));

@@ -72,7 +72,8 @@ struct three_steps {
 }  // namespace
 
 TEST_CASE(
-    "a tied weight, a bias and a temperature, and the weights' own squares: what is owed differs between "
+    "a tied weight, a bias and a temperature, and the weights' own squares: the unreduced axes differ "
+    "between "
     "uses and is merged") {
   check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden>, shape<>>(
       [](auto const& x, auto const& w, auto const& b, auto const& t) {
@@ -82,7 +83,7 @@ TEST_CASE(
       });
 }
 
-TEST_CASE("a scalar used twice, in places that owe different sums") {
+TEST_CASE("a scalar used twice, in places that are unreduced over different axes") {
   check_operation<shape<>, shape<batch>, shape<hidden>>([](auto const& t, auto const& x, auto const& y) {
     auto const s = t + t;
     return std::tuple{x * s, s * y, s * s};
@@ -101,7 +102,7 @@ TEST_CASE("the global norm of gradients is the norm of finished gradients") {
   });
 }
 
-TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
+TEST_CASE("gradients of micro-batches add up; their unreduced axes do, too") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     tied<L> net{m};
     for (int i = 0; i < 2; ++i) {
@@ -110,7 +111,7 @@ TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
     }
     show_gradients(net, see);
     {
-      auto const decay = sum(square(net.w));  // owes nothing, and the rest does
+      auto const decay = sum(square(net.w));  // needs no reduction, and the rest does
       backward(decay);
     }
     show_gradients(net, see);
@@ -119,7 +120,7 @@ TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
   });
 }
 
-TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothing") {
+TEST_CASE("a parameter that nothing used has a gradient of zeros that needs no reduction") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> used{m, normal{1}};
     parameter<double, L, batch, hidden> unused{m, normal{2}};
@@ -127,7 +128,7 @@ TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothi
     backward(loss);
     see(finish(gradient(used)));
     auto const g = gradient(unused);
-    if (g.owed() != 0) throw "it owes something";
+    if (g.owed() != 0) throw "it is unreduced";
     see(finish(g));
     see(finish(finish(g)));
   });
@@ -153,7 +154,7 @@ TEST_CASE("no gradient goes through stop_gradient, int or no_gradient") {
   });
 }
 
-TEST_CASE("cast between floating types: the gradient is cast back and stays open") {
+TEST_CASE("cast between floating types: the gradient is cast back and stays unreduced") {
   check_program(
       []<Layout L>(machine<L>& m, value_recorder const& see) {
         parameter<double, L, in, hidden> w{m, normal{1}};

@@ -162,8 +162,8 @@ static_assert(!is_legal<not_the_dims_of_tensor<shape<batch>, h>>);
 struct by_cols : layout<grid, split<batch, cols>> {};
 struct rows_cols : layout<grid, split<batch, rows, cols>> {};
 struct cols_rows : layout<grid, split<batch, cols, rows>> {};
-template<class From, class To, axis_set Owed = 0>
-using resharded = typename reshard_plan<From, To, h, Owed>::verdict;
+template<class From, class To, axis_set Unreduced = 0>
+using resharded = typename reshard_plan<From, To, h, Unreduced>::verdict;
 static_assert(is_legal<resharded<mixed, whole>> && is_legal<resharded<mixed, by_cols>> &&
               is_legal<resharded<mixed, mixed>>);
 static_assert(std::same_as<resharded<mixed, on_a_line>, layouts_are_of_different_meshes<grid, line>>);
@@ -171,8 +171,8 @@ static_assert(std::same_as<resharded<mixed, ragged>, parts_do_not_divide_dim<bat
 static_assert(is_legal<resharded<rows_cols, cols_rows>>);
 
 // A value that is still a sum over an axis is not also split over it.
-static_assert(
-    std::same_as<resharded<mixed, whole, axis_set_of<grid, axes<cols>>>, owed_axis_splits_dim<cols, hidden>>);
+static_assert(std::same_as<resharded<mixed, whole, axis_set_of<grid, axes<cols>>>,
+                           unreduced_axis_splits_dim<cols, hidden>>);
 
 // A dimension takes the place of one of its size.
 template<class S, class Renamed>
@@ -181,8 +181,8 @@ static_assert(is_legal<renamed<h, shape<batch, memory>>>);
 static_assert(std::same_as<renamed<h, shape<batch, in>>, dims_differ_in_size<hidden, in>>);
 static_assert(std::same_as<renamed<h, shape<batch>>, shapes_differ_in_rank<h, shape<batch>>>);
 
-// Eight owed axes that each split a dimension of its own: one reduce-scatter of sixteen loops, four more than
-// there are.
+// Eight unreduced axes that each split a dimension of its own: one reduce-scatter of sixteen loops, four more
+// than there are.
 template<int I> struct side : axis<2> {};
 template<int I> struct edge : dim<4> {};
 struct cube : mesh<side<0>, side<1>, side<2>, side<3>, side<4>, side<5>, side<6>, side<7>> {};
@@ -217,6 +217,6 @@ static_assert(
 static_assert(is_legal<reshaped<all_at_once, number, digits>> &&
               is_legal<steps_verdict<half_of_them, number, digits>>);
 
-// ---- open sums: whatever they are a sum over, they are not finished
+// ---- partial sums: whatever they are a sum over, they are not finished
 
 static_assert(!is_legal<still_a_sum_over<axes<cols>>> && !is_legal<gradient_is_not_summed_over<axes<rows>>>);

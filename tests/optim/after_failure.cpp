@@ -10,7 +10,7 @@ using namespace optim;
 
 namespace {
 
-/// A weight that the layout splits and a bias that it does not; both owe sums over rows.
+/// A weight that the layout splits and a bias that it does not; both are unreduced over rows.
 struct two_parameters {
   parameter<double, mixed, in, hidden> w;
   parameter<double, mixed, in> b;

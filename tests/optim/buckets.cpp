@@ -11,7 +11,7 @@ struct wide : dim<160> {};
 struct tall : dim<64> {};
 
 /// Beside the small parameters a long one, one in another element type, and one that has no gradient in a
-/// step. Each is trained by a part of the loss of its own, so that they owe over different axes.
+/// step. Each is trained by a part of the loss of its own, so that they are unreduced over different axes.
 template<Layout L>
 struct mixture {
   model_of<double, L> net;
@@ -86,7 +86,8 @@ consteval sent_by_step of_step() {
   return s;
 }
 
-/// What a step would send parameter by parameter: the gradients' finishing, and how many there are that owe.
+/// What a step would send parameter by parameter: the gradients' finishing, and how many of them are
+/// unreduced.
 template<Layout L>
 sent_by_step one_by_one(mixture<L>& net) {
   sent_by_step s;
@@ -104,8 +105,8 @@ sent_by_step one_by_one(mixture<L>& net) {
 
 }  // namespace
 
-// with the batch split all parameters owe over one axis: the small ones in double, those in float, and the
-// long one by itself
+// with the batch split all parameters are unreduced over one axis: the small ones in double, those in float,
+// and the long one by itself
 static_assert(of_step<by_sgd, fixture::data>().calls == 3 &&
               of_step<by_sharded, fixture::data>().calls == 2 * 3);
 
@@ -134,8 +135,8 @@ TEST_CASE("sharded state sends as many bytes, up to the padding, in two calls a 
       CHECK(sharded.calls == 0);
       return;
     }
-    // an all-reduce sends what a reduce-scatter and an all-gather send; where a gradient owes over fewer axes
-    // than those that hold it alike, more is sent
+    // an all-reduce sends what a reduce-scatter and an all-gather send; where a gradient is unreduced over
+    // fewer axes than those that hold it alike, more is sent
     CHECK(sharded.bytes >= whole.bytes);
     CHECK(sharded.calls <= 2 * whole.calls + 4);
   });
@@ -166,7 +167,7 @@ TEST_CASE("each gradient comes back to its own parameter") {
     detail::finish_gradients(packed.parameters());
     std::vector<std::vector<double>> found;
     packed.parameters().for_each([&found](auto& w) {
-      CHECK(w.slot().owed == 0);
+      CHECK(w.slot().unreduced == 0);
       auto const g = finish(gradient(w));
       found.emplace_back(g.data(), g.data() + g.size);
     });

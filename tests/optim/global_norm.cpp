@@ -77,10 +77,10 @@ TEST_CASE(
     see(global_norm(list));
     see(global_norm(list));
     list.for_each([&see](auto& w) {
-      if (w.slot().owed != 0) throw "it owes something";
+      if (w.slot().unreduced != 0) throw "it is unreduced";
       see(finish(gradient(w)));
     });
-    {  // a gradient that owes adds to one that does not
+    {  // an unreduced gradient adds to one that does not
       auto const loss = net.loss(data_of<double, L>(m) * 2);
       backward(loss);
     }
@@ -183,7 +183,7 @@ TEST_CASE("four micro-batches step as the whole batch does, under every layout")
 
 TEST_CASE(
     "sharded means hold ceil(P / N) elements each, and the step sends what an all-reduce of the padded "
-    "size sends, or half where nothing is owed") {
+    "size sends, or half where nothing is left to reduce") {
   under_each_layout([]<Layout L>() {
     static constexpr figures sharded = of_gradients<sharded_batch, L>();
     auto& m                          = processes<typename L::mesh_type>();
@@ -200,7 +200,7 @@ TEST_CASE(
       extent const part  = (w.size + n - 1) / n;
       extent const bytes = sent_by_one(collective::all_reduce, part * n * extent{sizeof(T)}, n);
       held += 2 * part * extent{sizeof(T)};
-      sent += w.slot().owed != 0 ? bytes : bytes / 2;
+      sent += w.slot().unreduced != 0 ? bytes : bytes / 2;
     });
     program.opt.step(program.net.parameters());
     CHECK(m.live_bytes() - before == held);

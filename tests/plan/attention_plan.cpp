@@ -122,14 +122,14 @@ static_assert(attention_gradient_flops(self, {true, true, true}) == 4 * self.sco
 static_assert(attention_gradient_flops(self, {false, false, true}) == self.scores_flops());
 static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.scores_flops());
 
-// split queries: each process knows where its own stand, and the gradients of the memory and of a bias owe
-// their axes
+// split queries: each process knows where its own stand, and the gradients of the memory and of a bias are
+// unreduced over their axes
 using parts = attention_plan<by_length, length, source, key, q, k, k, shape<heads, distances>>;
 static_assert(parts::steps.queries == 3 && parts::steps.memories == 10 &&
               parts::steps.places.allocated_extent() == 3);
-static_assert(parts::memory_owes == axis_set_of<grid, axes<rows>> &&
-              parts::bias_owes == axis_set_of<grid, axes<rows>>);
-static_assert(plan<k>::bias_owes == 0);
+static_assert(parts::memory_unreduced == axis_set_of<grid, axes<rows>> &&
+              parts::bias_unreduced == axis_set_of<grid, axes<rows>>);
+static_assert(plan<k>::bias_unreduced == 0);
 
 // dropped weights are arithmetic of their own, forward and backward
 constexpr attention_view drops{.dropped = 0.1};
@@ -148,8 +148,8 @@ constexpr attention_steps whole = attention_plan<data, length, length, key, q, q
 static_assert(whole.pairs.iterations == 16 && whole.position[attention_steps::query] == 64 &&
               whole.pairs.rank == 2);
 
-// heads that share keys are no pairs of their own, and the gradients of what they share owe the axes that
-// split them
+// heads that share keys are no pairs of their own, and the gradients of what they share are unreduced over
+// the axes that split them
 using sharing                    = attention_plan<by_each, length, source, key, shared_q, shared_k, wide_v>;
 constexpr attention_steps shares = sharing::steps;
 static_assert(shares.pairs.iterations == 8 * 2 && shares.shares.iterations == 1 && shares.depth == 16 &&
@@ -157,7 +157,7 @@ static_assert(shares.pairs.iterations == 8 * 2 && shares.shares.iterations == 1 
 static_assert(
     attention_plan<data, length, source, key, shared_q, shared_k, wide_v>::steps.shares.iterations == 2);
 static_assert(std::same_as<sharing::result, shape<batch, length, groups, each, width>>);
-static_assert(sharing::memory_owes == axis_set_of<grid, axes<rows>> && plan<k>::memory_owes == 0);
+static_assert(sharing::memory_unreduced == axis_set_of<grid, axes<rows>> && plan<k>::memory_unreduced == 0);
 static_assert(shares.element[attention_steps::value] == 1 &&
               shares.position[attention_steps::value] == 2 * 8 * 24);
 

@@ -10,8 +10,9 @@ constexpr extent half  = largest_packed / 2;
 constexpr extent most  = largest_packed;
 constexpr extent big   = largest_packed + 4;
 
-constexpr bucket_member of(axis_set over, extent bytes, element type = element::float32, axis_set owed = 0) {
-  return {.type = type, .over = over, .owed = owed, .bytes = bytes};
+constexpr bucket_member of(axis_set over, extent bytes, element type = element::float32,
+                           axis_set unreduced = 0) {
+  return {.type = type, .over = over, .unreduced = unreduced, .bytes = bytes};
 }
 
 /// The number of each array's message, messages counted from their first arrays.

@@ -80,15 +80,15 @@ static_assert(!of<clash, shape<a, d>, x, shape<b, c>, z>.legal);
 constexpr auto summed_first = of<clash, shape<e>, x, shape<b, d>, u>;
 static_assert(summed_first.legal && summed_first.one == 1 && summed_first.other == 2);
 
-// An axis of size 1 splits a tensor once, as any other, but nothing is owed along it.
+// An axis of size 1 splits a tensor once, as any other, but nothing is left to reduce along it.
 struct sole : axis<1> {};
 struct thin : layout<mesh<sole>, split<a, sole>, split<d, sole>> {};
 static_assert(of<thin, shape<a, e>, x, shape<b, d>, u>.legal &&
               of<thin, shape<a, e>, x, shape<b, d>, u>.one == 1);
 static_assert(!of<thin, shape<a, d>, x, shape<b, c>, z>.legal);
-using owing_nothing = factor_of<shape<a, b>, true, axes<sole>>;
+using unreduced_alone = factor_of<shape<a, b>, true, axes<sole>>;
 static_assert(
-    einsum_order_under<thin, float, shape<a>, owing_nothing, factor_of<y>, factor_of<shape<c>>>.legal);
+    einsum_order_under<thin, float, shape<a>, unreduced_alone, factor_of<y>, factor_of<shape<c>>>.legal);
 
 // ---- what one operand alone has is summed first, and costs no product
 
@@ -104,16 +104,18 @@ struct k5 : dim<8192> {};
 constexpr auto vast = of<whole, shape<k1, k5>, shape<k1, k2>, shape<k2, k3>, shape<k3, k4>, shape<k4, k5>>;
 static_assert(vast.legal && vast.one == 0 && vast.other == 1 && vast.flops == 3 * 2 * (extent{1} << 39));
 
-// ---- open sums: one is contracted as it is, and sends nothing; two don't meet
+// ---- partial sums: one is contracted as it is, and sends nothing; two don't meet
 
-using owing            = factor_of<x, true, axes<rows>>;
-constexpr auto of_open = einsum_order_under<middle, float, shape<a, d>, owing, factor_of<y>, factor_of<z>>;
+using unreduced_over = factor_of<x, true, axes<rows>>;
+constexpr auto of_open =
+    einsum_order_under<middle, float, shape<a, d>, unreduced_over, factor_of<y>, factor_of<z>>;
 static_assert(of_open.legal && of_open.sent == 0);
-using owing_y = factor_of<shape<b, c>, true, axes<rows>>;
+using unreduced_y = factor_of<shape<b, c>, true, axes<rows>>;
 static_assert(
-    !einsum_order_under<clash, float, shape<a, d>, owing_y, factor_of<z>, factor_of<shape<b>>>.legal);
-using owing_z = factor_of<z, true, axes<cols>>;
-static_assert(!einsum_order_under<whole, float, shape<a, d>, owing, factor_of<y>, owing_z>.legal);
+    !einsum_order_under<clash, float, shape<a, d>, unreduced_y, factor_of<z>, factor_of<shape<b>>>.legal);
+using unreduced_z = factor_of<z, true, axes<cols>>;
+static_assert(
+    !einsum_order_under<whole, float, shape<a, d>, unreduced_over, factor_of<y>, unreduced_z>.legal);
 
 // ---- no layout yet: flops of all processes together
 

@@ -47,26 +47,26 @@ static_assert(
 static_assert(std::same_as<gather_verdict<clash_of_model, table, vocab, ids>,
                            one_axis_splits_two_dims<rows, batch, model>>);
 
-// rows that are split are finished over their axes; the table's gradient owes those of the ids, and an axis
-// of size 1 is in no plan
+// rows that are split are finished over their axes; the table's gradient is unreduced over those of the ids,
+// and an axis of size 1 is in no plan
 constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>;
 constexpr axis_set over_cols = axis_set_of<grid, axes<cols>>;
 template<class L>
 using plan = gather_plan<L, table, vocab, ids>;
-static_assert(plan<by_batch>::finished_over == 0 && plan<by_batch>::table_owes == over_rows);
-static_assert(plan<by_vocab>::finished_over == over_cols && plan<by_vocab>::table_owes == over_rows);
-static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_owes == over_rows);
-static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_owes == 0);
+static_assert(plan<by_batch>::finished_over == 0 && plan<by_batch>::table_unreduced == over_rows);
+static_assert(plan<by_vocab>::finished_over == over_cols && plan<by_vocab>::table_unreduced == over_rows);
+static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_unreduced == over_rows);
+static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_unreduced == 0);
 
 static_assert(plan<by_vocab>::rows.ids == 4 * 6 && plan<by_vocab>::rows.lines.along == 16 &&
               plan<by_vocab>::rows.lines.global == 32);
 
-// batched: the axes of a shared dimension are owed nowhere, and each of its elements is a block of its own;
-// or each id has its own row
+// batched: nothing is unreduced over the axes of a shared dimension, and each of its elements is a block of
+// its own; or each id has its own row
 template<class L>
 using batched = gather_plan<L, shape<batch, vocab, model>, vocab, ids>;
-static_assert(batched<by_batch>::finished_over == 0 && batched<by_batch>::table_owes == 0);
-static_assert(batched<by_vocab>::finished_over == over_cols && batched<by_vocab>::table_owes == 0);
+static_assert(batched<by_batch>::finished_over == 0 && batched<by_batch>::table_unreduced == 0);
+static_assert(batched<by_vocab>::finished_over == over_cols && batched<by_vocab>::table_unreduced == 0);
 static_assert(batched<by_batch>::rows.ids == 4 * 6 && batched<by_batch>::rows.rows == 16 &&
               batched<by_batch>::rows.block_ids == 6);
 static_assert(batched<by_batch>::rows.blocks.iterations() == 4 &&

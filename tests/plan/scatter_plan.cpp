@@ -45,13 +45,13 @@ static_assert(std::same_as<scatter_add_verdict<clash, base, vocab, ids, updates>
 static_assert(std::same_as<scatter_add_verdict<by_batch, base, vocab, ids, shape<length, batch, model>>,
                            updates_have_other_dims<updates, shape<length, batch, model>>>);
 
-// what is owed: the sum over the axes of updates, and that of the gradient of updates over the axes of the
-// rows
+// what is unreduced: the sum over the axes of updates, and that of the gradient of updates over the axes of
+// the rows
 constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>;
 constexpr axis_set over_cols = axis_set_of<grid, axes<cols>>;
-static_assert(scatter_add_plan<by_vocab, base, vocab, ids, updates>::table_owes == over_rows);
+static_assert(scatter_add_plan<by_vocab, base, vocab, ids, updates>::table_unreduced == over_rows);
 static_assert(scatter_add_plan<by_vocab, base, vocab, ids, updates>::finished_over == over_cols);
-static_assert(scatter_add_plan<by_vocab, batched, vocab, ids, updates>::table_owes == 0);
+static_assert(scatter_add_plan<by_vocab, batched, vocab, ids, updates>::table_unreduced == 0);
 
 // what is touched: the rows, read and written, and the ids
 constexpr auto steps = scatter_plan<by_vocab, batched, vocab, ids, updates>::rows;

@@ -79,7 +79,7 @@ constexpr auto moves = dry_run<by_batch>([]<Layout L>(machine<L>& m) {
   auto y = reshard<by_in>(x);                          // 64 bytes, of which half stay
   auto z = reshard<whole>(y);                          // 64 bytes for the one other process
   auto s = reshard<by_batch>(z);                       // free
-  auto p = partial_einsum<in>(x, value<L, batch>{m});  // an open sum over rows
+  auto p = partial_einsum<in>(x, value<L, batch>{m});  // a partial sum over rows
   // 16 bytes, half of them to be added there
   auto q = reshard<by_in>(p);
 });
@@ -156,7 +156,7 @@ constexpr auto trained       = dry_run<mixed>([]<Layout L>(machine<L>& m) {
 constexpr extent one_product = 2 * 4 * 4 * 4;
 static_assert(trained<value>.flops() == 2 * one_product && trained<value>.calls() == 1 &&
               trained<value>.collectives()[0].count == 1);
-// a parameter in the place of the data: three products, and its gradient's sum stays open as well
+// a parameter in the place of the data: three products, and its gradient's sum stays unreduced as well
 static_assert(trained<weight>.flops() == 3 * one_product && trained<weight>.calls() == 1);
 
 // an intermediate value's sum is added up where the tape comes to it, in the name of the operation that made

@@ -36,7 +36,7 @@ struct by_all
 struct unequal
     : layout<line, padded<length, five>, padded<twice, five>, padded<six, five>, padded<pair, five>> {};
 
-// ---- of parameters, whose gradients stay open, and of other values
+// ---- of parameters, whose gradients stay unreduced, and of other values
 template<Layout L>
 struct cutting {
   parameter<float, L, positions, model> table;
@@ -119,7 +119,7 @@ static_assert(!has_price<tokens_by_rows>);  // inputs are whole, or have 5 of 10
 static_assert(
     rank_layouts<grid, candidates<padded<tokens>, padded<inputs>, padded<rounded>>>(shifted).size() == 3);
 
-// pieces of a parameter stay whole: their gradients would owe sums over different dimensions
+// pieces of a parameter stay whole: their gradients would be unreduced over different dimensions
 template<Layout L>
 struct cutting_a_parameter {
   parameter<float, L, ending, model> w;
@@ -136,7 +136,7 @@ constexpr auto pieces = record<cutting_a_parameter, six, pair, model>();
 // each axis splits model or nothing
 static_assert(rank_layouts<grid, candidates<six, pair, model>>(pieces).size() == 4);
 
-// and so do parts of open sums
+// and so do parts of partial sums
 template<Layout L>
 struct cutting_a_sum {
   parameter<float, L, ending, model> w;

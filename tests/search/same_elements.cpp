@@ -97,14 +97,14 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
 }
 static_assert(ranked.size() == 25 && all_as_dry_runs(tests::some_of<25>{}));
 
-/// Open sums take other names, are split and merged, and are finished at last.
+/// Partial sums take other names, are split and merged, and are finished at last.
 template<Layout L>
-struct open_sums {
+struct partial_sums {
   parameter<float, L, model, hidden> up;
   parameter<float, L, hidden, model> down;
   tensor<float, L, batch, length, model> x;
 
-  constexpr explicit open_sums(machine<L>& m) : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m} {}
+  constexpr explicit partial_sums(machine<L>& m) : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m} {}
   constexpr auto step() {
     auto const parts = split_dim<hidden, heads, key>(einsum<batch, length, hidden>(x, up));
     auto const y     = merge_dims<heads, key, out>(rename<length, memory>(parts)) +
@@ -115,16 +115,16 @@ struct open_sums {
     return loss;
   }
 };
-constexpr auto sums = record<open_sums, batch, sequences, model, hidden, heads, out, length, memory>();
+constexpr auto sums = record<partial_sums, batch, sequences, model, hidden, heads, out, length, memory>();
 struct by_sequences : layout<grid, split<batch, rows>, split<sequences, rows>> {};
 struct sums_by_model : layout<grid, split<batch, rows>, split<sequences, rows>, split<model, cols>> {};
 struct sums_by_heads : layout<grid, split<length, rows>, split<memory, rows>, split<hidden, cols>,
                               split<heads, cols>, split<out, cols>> {};
-static_assert(tests::same_price(price<whole>(sums), dry_run<open_sums, whole>()));
-static_assert(tests::same_price(price<by_sequences>(sums), dry_run<open_sums, by_sequences>()));
-static_assert(tests::same_price(price<sums_by_model>(sums), dry_run<open_sums, sums_by_model>()));
-static_assert(tests::same_price(price<sums_by_heads>(sums), dry_run<open_sums, sums_by_heads>()));
+static_assert(tests::same_price(price<whole>(sums), dry_run<partial_sums, whole>()));
+static_assert(tests::same_price(price<by_sequences>(sums), dry_run<partial_sums, by_sequences>()));
+static_assert(tests::same_price(price<sums_by_model>(sums), dry_run<partial_sums, sums_by_model>()));
+static_assert(tests::same_price(price<sums_by_heads>(sums), dry_run<partial_sums, sums_by_heads>()));
 // the batch is gathered under its other name
-static_assert(tests::same_price(price<data>(sums), dry_run<open_sums, data>()));
+static_assert(tests::same_price(price<data>(sums), dry_run<partial_sums, data>()));
 
 }  // namespace

@@ -1,4 +1,4 @@
-// If it compiles, it passes: what tensors, parameters, open sums and gradients are.
+// If it compiles, it passes: what tensors, parameters, partial sums and gradients are.
 #include <meshtf/planning.hpp>
 
 namespace {
@@ -74,7 +74,7 @@ static_assert(!std::is_assignable_v<s&, x const&> &&
 static_assert(std::constructible_from<state<bool, L>, machine<L>&> &&
               std::constructible_from<state<int, L, in>, machine<L>&, constant>);
 
-// ---- the gradient of a parameter is open over the axes that do not split it, in the mesh's order
+// ---- the gradient of a parameter is unreduced over the axes that do not split it, in the mesh's order
 
 template<class P>
 using gradient_of = decltype(gradient(std::declval<P const&>()));
@@ -91,7 +91,7 @@ static_assert(std::same_as<decltype(finish(std::declval<gradient_of<w>>())), ten
 static_assert(std::same_as<decltype(finish(std::declval<x>())), x> &&
               std::same_as<decltype(finish(std::declval<w const&>())), tensor<float, L, in, hidden>>);
 
-// an open sum is no tensor, and no tensor comes out of it by itself
+// a partial sum is no tensor, and no tensor comes out of it by itself
 static_assert(!Tensor<gradient_of<w>> && !std::convertible_to<gradient_of<w>, tensor<float, L, in, hidden>>);
 static_assert(std::same_as<gradient_of<w>::tensor_type, tensor<float, L, in, hidden>>);
 

@@ -61,20 +61,20 @@ constexpr void put_refusal(page& out) {
 
 constexpr std::string_view nothing_is_sent = "  nothing is sent: every process has all that its part takes\n";
 
-/// "  x's gradient  owes a sum over rows: ..."
+/// "  x's gradient  is unreduced over rows: ..."
 template<class L, class Loops, class Operand>
-constexpr void put_owing(page& out, std::string_view what) {
-  using mesh_type     = typename L::mesh_type;
-  axis_set const owed = split_over<L, Loops> & ~split_over<L, Operand>;
+constexpr void put_unreduced(page& out, std::string_view what) {
+  using mesh_type          = typename L::mesh_type;
+  axis_set const unreduced = split_over<L, Loops> & ~split_over<L, Operand>;
   put(out, "  the gradient of ", what);
-  if (owed == 0) {
-    out += " is whole: nothing is owed\n";
+  if (unreduced == 0) {
+    out += " is whole: nothing to reduce\n";
     return;
   }
-  out += " owes a sum over ";
-  put_axes(out, named_mesh_of<mesh_type>, owed);
+  out += " is unreduced over ";
+  put_axes(out, named_mesh_of<mesh_type>, unreduced);
   out += ": ";
-  put_reason(out, reason_to_sum<L, Loops>, named_mesh_of<mesh_type>, owed, reduction::sum);
+  put_reason(out, reason_to_sum<L, Loops>, named_mesh_of<mesh_type>, unreduced, reduction::sum);
   out += '\n';
 }
 
@@ -141,8 +141,8 @@ struct page_of_einsum {
       put_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over,
                                    reason_to_sum<L, typename product::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
-      put_owing<L, typename product::loops, summed_x>(out, "x");
-      put_owing<L, typename product::loops, summed_y>(out, "y");
+      put_unreduced<L, typename product::loops, summed_x>(out, "x");
+      put_unreduced<L, typename product::loops, summed_y>(out, "y");
     }
   }
 };
@@ -163,7 +163,7 @@ struct page_of_reduce<L, X, shape<Along...>, T> {
     } else {
       put_reduction<L, X, shape<Along...>, T>(out, "x", "the sums");
       if (plan::finished_over == 0) out += nothing_is_sent;
-      out += "  the gradient of x is that of the sum, on every element: nothing is owed\n";
+      out += "  the gradient of x is that of the sum, on every element: nothing to reduce\n";
     }
   }
 };
@@ -188,11 +188,11 @@ struct page_of_attention {
           number_text(s.depth), " elements: ");
       put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
       out += nothing_is_sent;
-      if constexpr (plan::memory_owes == 0) {
-        out += "  the gradients of q, k and v are whole: nothing is owed\n";
+      if constexpr (plan::memory_unreduced == 0) {
+        out += "  the gradients of q, k and v are whole: nothing to reduce\n";
       } else {
-        put_owing<L, typename plan::loops, K>(out, "k");
-        put_owing<L, typename plan::loops, V>(out, "v");
+        put_unreduced<L, typename plan::loops, K>(out, "k");
+        put_unreduced<L, typename plan::loops, V>(out, "v");
       }
     }
   }
@@ -222,7 +222,7 @@ struct page_of_gather {
       put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>,
                                    plan::finished_over, reason_to_look_up<L, typename plan::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
-      put_owing<L, typename plan::loops, Table>(out, "table");
+      put_unreduced<L, typename plan::loops, Table>(out, "table");
     }
   }
 };
@@ -231,16 +231,16 @@ constexpr std::string_view name_of_transfer(reshard_move const& move) {
   return move.what == transfer_kind::slice ? std::string_view{"slice"} : to_string(collective_of(move));
 }
 
-template<class From, class To, class S, class T, axis_set Owed>
+template<class From, class To, class S, class T, axis_set Unreduced>
 struct page_of_reshard {
   static constexpr void write(page& out) {
-    using plan      = reshard_plan<From, To, S, Owed>;
+    using plan      = reshard_plan<From, To, S, Unreduced>;
     using mesh_type = typename From::mesh_type;
     put_tensor(out, "reshard of x", dims_as_written<S>);
     put(out, " from ", name<From>, " to ", name<To>);
-    if constexpr (Owed != 0) {
+    if constexpr (Unreduced != 0) {
       out += ", while it is a sum over ";
-      put_axes(out, named_mesh_of<mesh_type>, Owed);
+      put_axes(out, named_mesh_of<mesh_type>, Unreduced);
     }
     out += '\n';
     if constexpr (!accepted<typename plan::verdict>) {
@@ -277,7 +277,8 @@ struct page_of_reshard {
 }  // namespace detail
 
 /// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each
-/// collective with its reason, and what the gradients owe; or, where it does not compile, why. A constant.
+/// collective with its reason, and over which axes the gradients are unreduced; or, where it does not
+/// compile, why. A constant.
 ///
 ///     explain_einsum<mixed, shape<batch, out>, shape<batch, hidden>, shape<hidden, out>>()
 template<Layout L, class Out, class X, class Y, Element T = float>
@@ -303,12 +304,12 @@ constexpr auto const& explain_gather() {
   return detail::kept_text<detail::page_of_gather<actual<L>, Table, V, Ids, T>>;
 }
 
-/// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Owed` are the
-/// axes over which it is still a sum.
-template<Layout From, Layout To, class S, Element T = float, class Owed = axes<>>
+/// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Unreduced`
+/// are the axes over which it is still a sum.
+template<Layout From, Layout To, class S, Element T = float, class Unreduced = axes<>>
 constexpr auto const& explain_reshard() {
-  return detail::kept_text<
-      detail::page_of_reshard<actual<From>, actual<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
+  return detail::kept_text<detail::page_of_reshard<actual<From>, actual<To>, S, T,
+                                                   axis_set_of<typename From::mesh_type, Unreduced>>>;
 }
 
 }  // namespace v0

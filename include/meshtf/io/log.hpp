@@ -151,9 +151,9 @@ public:
 
   /// The weights of a list under their names, "weights/blocks.0.mlp.up", and the gradients of those that have
   /// one at this time, which is between `backward` and the optimizer's step: "gradients/blocks.0.mlp.up".
-  /// Gradients stay as open as they are: what is logged is a finished copy. Sends what finishing them sends,
-  /// and two all-reduces for all histograms together. Elements that are no floating-point numbers are left
-  /// out.
+  /// Gradients stay as unreduced as they are: what is logged is a finished copy. Sends what finishing them
+  /// sends, and two all-reduces for all histograms together. Elements that are no floating-point numbers are
+  /// left out.
   template<class... Part>
   void histograms(parameter_list<Part...> const& list, std::uint64_t step,
                   std::source_location at = std::source_location::current()) {

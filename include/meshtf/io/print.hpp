@@ -138,20 +138,20 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   return text.str();
 }
 
-template<class Owed>
-struct owed_text;
+template<class Unreduced>
+struct unreduced_text;
 template<class... A>
-struct owed_text<axes<A...>> {
-  static std::string list(axis_set owed) {
+struct unreduced_text<axes<A...>> {
+  static std::string list(axis_set unreduced) {
     std::string text;
     int i          = 0;
     auto const add = [&](std::string const& axis) {
-      if (!among(owed, i++)) return;
+      if (!among(unreduced, i++)) return;
       if (!text.empty()) text += ", ";
       text += axis;
     };
     (add(std::string{name_of<A>()}), ...);
-    return text.empty() ? "owes nothing" : "owes the sum over " + text;
+    return text.empty() ? "fully reduced" : "unreduced over " + text;
   }
 };
 
@@ -168,15 +168,15 @@ std::ostream& operator<<(std::ostream& out, tensor<T, L, D...> const& x) {
   return out << detail::part_text(out, detail::type_text(x), x);
 }
 
-/// The same for an open sum: the axes that it owes, and this process's addend.
+/// The same for a partial sum: its unreduced axes, and this process's local term.
 template<class V, class... A>
 std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
   using mesh_axes = typename V::layout_type::mesh_type::all_axes;
-  auto const type =
-      "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::list_of_axes<axes<A...>>() + ">> ";
+  auto const type = "partial<" + detail::type_text(p.local_terms()) + ", axes<" +
+                    detail::list_of_axes<axes<A...>>() + ">> ";
   auto const text = detail::part_text(
-      out, type + detail::owed_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""),
-      p.addend());
+      out, type + detail::unreduced_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""),
+      p.local_terms());
   return out << text;
 }
 

@@ -42,7 +42,7 @@ constexpr bool casts_for_product() {
   using in_x = meshtf::detail::shape_in<X>;
   using in_w = typename W::shape_type;
   if constexpr (std::is_same_v<meshtf::detail::element_in<X>, typename W::element_type> ||
-                !FloatingElement<meshtf::detail::element_in<X>> || meshtf::detail::OpenSum<X>)
+                !FloatingElement<meshtf::detail::element_in<X>> || meshtf::detail::PartialSum<X>)
     return false;
   else if constexpr (meshtf::detail::summed_only_in<in_x, in_w, Out>::rank > 0 ||
                      meshtf::detail::summed_only_in<in_w, in_x, Out>::rank > 0)
@@ -63,7 +63,7 @@ constexpr auto einsum_with_weight(shape<Out...>, X const& operand, tensor<T, L, 
     x.machine().enter("einsum", at);
     auto z = meshtf::detail::contracted<shape<Out...>>(
         x, meshtf::detail::each<U, shape<W...>>(meshtf::detail::conversion<U, T>{}, w));
-    meshtf::detail::add_up_unless_open<X>(z);
+    meshtf::detail::reduce_unless_partial<X>(z);
     if (meshtf::detail::wants_gradient(x, w))
       meshtf::detail::record(z.value, [x = meshtf::detail::keep(x, w.needs_gradient()),
                                        w = meshtf::detail::keep(w, x.needs_gradient())](auto const& dz) {
@@ -75,7 +75,7 @@ constexpr auto einsum_with_weight(shape<Out...>, X const& operand, tensor<T, L, 
           auto const g = meshtf::detail::contracted<shape<W...>>(dz, x.value());
           meshtf::detail::contribute(
               w.target(), meshtf::detail::each<T, shape<W...>>(meshtf::detail::conversion<T, U>{}, g.value),
-              g.owed, g.why);
+              g.unreduced, g.why);
         }
       });
     return std::move(z.value);

@@ -74,8 +74,8 @@ public:
   constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
       : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
 
-  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one
-  /// sum), updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter (one sum for gradients with the same
+  /// unreduced axes), updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {

@@ -24,8 +24,8 @@ public:
   constexpr explicit adamw(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
       : adam(r, b1, b2, e), weight_decay(decay) {}
 
-  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one
-  /// sum), updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter (one sum for gradients with the same
+  /// unreduced axes), updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {

@@ -49,35 +49,37 @@ public:
   void operator=(buckets const&) = delete;
   constexpr ~buckets() { machine_.destroy_array(waiting_, max_entries_); }
 
-  /// Adds up the n elements of the gradient in `s` over what it owes, by an all-reduce. Returns whether the
-  /// gradient is long and thus finished; if not, it is finished after `send`. Either way the slot owes
-  /// nothing from now on, so a parameter that is listed twice is sent once.
+  /// Adds up the n elements of the gradient in `s` over its unreduced axes, by an all-reduce. Returns whether
+  /// the gradient is long and thus finished; if not, it is finished after `send`. Either way the slot needs
+  /// no reduction from now on, so a parameter that is listed twice is sent once.
   template<class T>
   constexpr bool sum(slot<T, Machine>& s, extent n) {
     static_assert(!NarrowElement<T>,
                   "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
                   "cast<bfloat16>(w)");
-    axis_set const owed = s.owed;
-    s.owed              = 0;
-    bool const is_long  = !is_packed(n * extent{sizeof(T)});
-    if (owed == 0) return is_long;
-    if (is_long) sum_where_it_lies(s, n, owed);
+    axis_set const unreduced = s.unreduced;
+    s.unreduced              = 0;
+    bool const is_long       = !is_packed(n * extent{sizeof(T)});
+    if (unreduced == 0) return is_long;
+    if (is_long) sum_where_it_lies(s, n, unreduced);
     else
-      wait<T>({.kind = collective::all_reduce, .over = owed, .owed = owed}, {.size = n}, &send_sums<T>)
+      wait<T>({.kind = collective::all_reduce, .over = unreduced, .unreduced = unreduced}, {.size = n},
+              &send_sums<T>)
           .where = &s;
     return is_long;
   }
 
   /// Leaves this process's part of the finished gradient in `s`, by a reduce-scatter, or by a copy where
-  /// nothing is owed. Returns whether the gradient is long and thus finished.
+  /// nothing is left to reduce. Returns whether the gradient is long and thus finished.
   template<class T>
   constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
-    axis_set const owed = s.owed;
-    s.owed              = 0;
-    bool const is_long  = !is_packed(p.padded_size() * extent{sizeof(T)});
-    if (owed == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, owed);
+    axis_set const unreduced = s.unreduced;
+    s.unreduced              = 0;
+    bool const is_long       = !is_packed(p.padded_size() * extent{sizeof(T)});
+    if (unreduced == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, unreduced);
     else
-      wait<T>({.kind = collective::reduce_scatter, .over = p.over, .owed = owed}, p, &send_scatters<T>)
+      wait<T>({.kind = collective::reduce_scatter, .over = p.over, .unreduced = unreduced}, p,
+              &send_scatters<T>)
           .where = &s;
     return is_long;
   }
@@ -174,7 +176,7 @@ private:
 
   template<class T>
   constexpr void sum_where_it_lies(slot<T, Machine>& s, extent n, axis_set over) {
-    if (!s.sum.alone()) {  // others read this buffer: they keep the addends
+    if (!s.sum.alone()) {  // others read this buffer: they keep the local terms
       auto own = handle_of<T>::make(machine_, machine_, n);
       machine_.copy(n, static_cast<T const*>(s.sum->data()), own->data());
       s.sum = std::move(own);
@@ -226,7 +228,7 @@ private:
   static constexpr void send_scatters(buckets& b, int first) {
     Machine& m           = b.machine_;
     axis_set const over  = b.at(first).over;
-    axis_set const whole = over & ~b.at(first).owed;
+    axis_set const whole = over & ~b.at(first).unreduced;
     extent const count   = b.at(first).parts.count;
     extent const row     = b.size_of<T>(first);
     extent const mine    = m.rank_along(over) * row;

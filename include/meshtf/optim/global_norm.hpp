@@ -146,7 +146,7 @@ constexpr std::size_t count_in(List const& list) {
   return n;
 }
 
-/// Adds up what the gradients owe: from now on they are finished, and finishing them again sends nothing. If
+/// Reduces the gradients: from now on they are finished, and finishing them again sends nothing. If
 /// this fails, all gradients are discarded, since some would be finished and others not.
 template<class List>
 constexpr void finish_gradients(List const& list) {

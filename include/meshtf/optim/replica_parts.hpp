@@ -62,20 +62,20 @@ constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* 
   m.copy_filled(p.local_extent(rank), p.part(), array_at<Machine>(shard, p.first(rank)), part);
 }
 
-/// This process's part of the gradient `sum`, which is open over `owed`; `sum` is released.
+/// This process's part of the gradient `sum`, which is unreduced over `unreduced`; `sum` is released.
 ///
 /// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it
-/// counts on coordinate 0; a gradient that owes nothing is only cut into parts.
+/// counts on coordinate 0; a gradient that needs no reduction is only cut into parts.
 template<class T, class Machine>
 constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p,
                                                          shared<storage<T, Machine>, Machine>& sum,
-                                                         axis_set owed) {
+                                                         axis_set unreduced) {
   using handle          = shared<storage<T, Machine>, Machine>;
   handle part           = handle::make(m, m, p.part());
   T const* const shard  = sum->data();
-  axis_set const whole  = p.over & ~owed;
+  axis_set const whole  = p.over & ~unreduced;
   bool const as_it_lies = whole == 0 && !p.is_padded();
-  if (owed == 0) {
+  if (unreduced == 0) {
     take_part(m, p, shard, part->data());
   } else if (as_it_lies) {
     m.reduce_scatter(reduction::sum, shard, p.part(), part->data(), p.over);

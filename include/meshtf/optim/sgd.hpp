@@ -50,7 +50,7 @@ private:
 struct sgd {
   double rate = 0.01;
 
-  /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed
+  /// Adds up the gradients over the processes that share a parameter (all-reduces over their unreduced axes
   /// together, small gradients in one), updates the weights and clears the gradients. A step that ends in an
   /// exception discards the gradients, since some may be added up and others not; parameters that came
   /// earlier in the list have their new weights.

@@ -26,8 +26,8 @@ struct trained {
   constexpr bool decays(int min_rank) const { return how.decays_at(rank, min_rank); }
 
   constexpr void drop_gradient() const {
-    gradient.sum  = {};
-    gradient.owed = 0;
+    gradient.sum       = {};
+    gradient.unreduced = 0;
   }
 };
 

@@ -37,7 +37,7 @@ public:
                   "cast<bfloat16>(w)");
     if (!s.sum.alone())
       throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
-    machine_.template note_send<T>(n, std::exchange(s.owed, 0U));
+    machine_.template note_send<T>(n, std::exchange(s.unreduced, 0U));
     return true;
   }
   template<class T>

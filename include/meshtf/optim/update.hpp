@@ -61,10 +61,10 @@ constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rat
 
 template<class T, class L, class... D, class V, class Over, class Rate>
 constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
-  using open = partial<V, Over>;
+  using gradient = partial<V, Over>;
   using verdict =
-      std::conditional_t<algebra::after(algebra::use::update, detail::pending_of<open>).sound(), legal,
-                         gradient_is_not_summed_over<Over, typename detail::finishing<open>::sends>>;
+      std::conditional_t<algebra::after(algebra::use::update, detail::pending_of<gradient>).sound(), legal,
+                         gradient_is_not_summed_over<Over, typename detail::finishing<gradient>::sends>>;
   static_assert(accepted<verdict>, "meshtf: update takes finished gradients: finish(g)");
 }
 

@@ -421,8 +421,8 @@ constexpr auto plan_attention(shape<Distance...>, arrays_of<S...> arrays) {
 /// Queries of shape `Q` attend to keys of shape `K` and values of shape `V`: positions `Query` to positions
 /// `Memory` (in self-attention the same dimension), compared along `Key`. All other dimensions are batch
 /// dimensions: they may be split. Those that only the queries have, also their own positions, share the keys
-/// and values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the
-/// shapes of a bias and of segment ids, `shape<>` where there are none.
+/// and values, whose gradients are unreduced over the axes that split them; nothing else is sent. `B`, `QS`
+/// and `MS` are the shapes of a bias and of segment ids, `shape<>` where there are none.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V, class B = shape<>,
          class QS = shape<>, class MS = shape<>>
 struct attention_plan {
@@ -455,8 +455,8 @@ struct attention_plan {
   static constexpr extent distance_count = biases::count;
 
   /// The gradients of keys and values are sums over what shares them, that of a bias over the queries.
-  static constexpr axis_set memory_owes = split_over<L, without<Q, K>> & ~split_over<L, K>;
-  static constexpr axis_set bias_owes   = split_over<L, shape<Query>> & ~split_over<L, full_bias>;
+  static constexpr axis_set memory_unreduced = split_over<L, without<Q, K>> & ~split_over<L, K>;
+  static constexpr axis_set bias_unreduced   = split_over<L, shape<Query>> & ~split_over<L, full_bias>;
 };
 
 /// `legal`, or the objection to `attention<Query, Memory, Key>` of these shapes.

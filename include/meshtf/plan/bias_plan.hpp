@@ -82,7 +82,7 @@ struct bias_plan<L, X, shape<B...>> {
   static constexpr bool innermost = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
   static constexpr steps_under<L, bias_steps, X> rows =
       plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
-  static constexpr axis_set owed = split_over<L, X> & ~split_over<L, shape<B...>>;
+  static constexpr axis_set unreduced = split_over<L, X> & ~split_over<L, shape<B...>>;
 };
 
 /// `legal`, or the objection to a bias of shape `B` on a tensor of shape `X`.

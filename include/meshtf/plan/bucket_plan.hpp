@@ -32,15 +32,15 @@ constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
 struct bucket_member {
   collective kind{};
   element type{};
-  axis_set over = 0;  // the axes of the collective
-  axis_set owed = 0;  // of a gradient: the axes over which it is still a sum
-  extent bytes  = 0;  // padding included
+  axis_set over      = 0;  // the axes of the collective
+  axis_set unreduced = 0;  // of a gradient: the axes over which it is still a sum
+  extent bytes       = 0;  // padding included
 
   bool leads = false;  // the first of its message
   int next   = -1;     // the number of the next in the message, or -1
 
   constexpr bool goes_with(bucket_member const& other) const {
-    return kind == other.kind && type == other.type && over == other.over && owed == other.owed;
+    return kind == other.kind && type == other.type && over == other.over && unreduced == other.unreduced;
   }
 };
 

@@ -110,8 +110,8 @@ constexpr extent exchange_piece(extent part, extent element_bytes) {
   return part < limit ? part : limit;
 }
 
-/// The type as which addends travel if MPI adds them: rounding to bfloat16 at each hop would lose more with
-/// each process.
+/// The type as which local terms travel if MPI adds them: rounding to bfloat16 at each hop would lose more
+/// with each process.
 constexpr element added_as(element type) { return type == element::bfloat16 ? element::float32 : type; }
 
 /// Elements of `type` in the scratch memory of a pairwise reduce-scatter: a message that arrives, and before

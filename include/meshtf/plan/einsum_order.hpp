@@ -10,11 +10,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// One operand of a product: its dimensions, one bit each. An open sum owes axes.
+/// One operand of a product: its dimensions, one bit each. A partial sum has unreduced axes.
 struct factor {
   std::uint32_t dims = 0;
   bool open          = false;
-  axis_set owed      = 0;
+  axis_set unreduced = 0;
 };
 
 /// A product of several operands, as values: which dimensions they have, how much of each one process holds,
@@ -59,7 +59,7 @@ struct product_of_many {
       if ((dims >> d & 1U) != 0) set |= over[d];
     return set;
   }
-  /// The axes that join more than one process: along others nothing is owed.
+  /// The axes that join more than one process: along others nothing is left to reduce.
   constexpr axis_set joining() const {
     axis_set set = 0;
     for (int a = 0; a < max_axes; ++a)
@@ -126,17 +126,17 @@ constexpr product_of_many multiplied(product_of_many const& p, int one, int othe
   std::uint32_t const alone_in_b = b.dims & ~a.dims & ~needed;
   a.dims &= ~alone_in_a;
   b.dims &= ~alone_in_b;
-  if (a.open) a.owed |= p.split_over(alone_in_a);
-  if (b.open) b.owed |= p.split_over(alone_in_b);
+  if (a.open) a.unreduced |= p.split_over(alone_in_a);
+  if (b.open) b.unreduced |= p.split_over(alone_in_b);
 
-  std::uint32_t const met = a.dims | b.dims;
-  axis_set const owed     = a.owed | b.owed;
-  axis_set const summed   = p.split_over(met & ~needed);
+  std::uint32_t const met  = a.dims | b.dims;
+  axis_set const unreduced = a.unreduced | b.unreduced;
+  axis_set const summed    = p.split_over(met & ~needed);
   order.legal = order.legal && !(a.open && b.open) && p.fits(p.factors[one].dims | p.factors[other].dims) &&
-                (owed & p.split_over(met) & p.joining()) == 0;
+                (unreduced & p.split_over(met) & p.joining()) == 0;
   order.flops += 2 * p.elements(met);
   factor z{met & needed, a.open || b.open};
-  if (z.open) z.owed = owed | summed;
+  if (z.open) z.unreduced = unreduced | summed;
   else order.sent += sent_by_one(collective::all_reduce, p.bytes(z.dims), p.processes_along(summed));
 
   product_of_many rest = p;
@@ -179,8 +179,8 @@ constexpr einsum_order order_of(product_of_many const& p) {
   return best;
 }
 
-/// An operand of shape `S`; with `Owed`, an open sum over these axes.
-template<class S, bool Open = false, class Owed = axes<>>
+/// An operand of shape `S`; with `Unreduced`, a partial sum over these axes.
+template<class S, bool Open = false, class Unreduced = axes<>>
 struct factor_of {};
 
 namespace detail {
@@ -204,8 +204,8 @@ constexpr std::uint32_t bits_within() {
 template<class L, class T, class Out, class... Factors>
 struct product_under;
 
-template<class L, class T, class Out, class... S, bool... Open, class... Owed>
-struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
+template<class L, class T, class Out, class... S, bool... Open, class... Unreduced>
+struct product_under<L, T, Out, factor_of<S, Open, Unreduced>...> {
   using all = typename all_dims<S...>::type;
   static_assert(all::rank <= product_of_many::max_dims, "meshtf: an einsum has at most 32 dimensions");
   static_assert(sizeof...(S) <= product_of_many::max_factors, "meshtf: an einsum has at most 16 operands");
@@ -218,7 +218,7 @@ struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
     for (int a = 0; a < max_axes; ++a)
       p.axis_sizes[a] = meshtf::axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(a)];
     (p.add({bits_within<all, S>(), Open,
-            is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Owed>}),
+            is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Unreduced>}),
      ...);
     return p;
   }

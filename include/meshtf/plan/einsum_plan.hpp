@@ -47,8 +47,8 @@ void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&,
 
 /// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
 ///
-/// Each process contracts the parts that it holds. If a summed dimension is split, its product is one addend
-/// of many, and the sum is finished over the axes of that dimension.
+/// Each process contracts the parts that it holds. If a summed dimension is split, its product is one local
+/// term of many, and the sum is finished over the axes of that dimension.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
 template<Layout L, class Out, class X, class Y>
 struct einsum_plan;

@@ -124,8 +124,8 @@ struct gather_plan {
 
   static constexpr steps_under<L, gather_steps, loops> rows =
       plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids, result>{});
-  static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, result>;
-  static constexpr axis_set table_owes    = split_over<L, loops> & ~split_over<L, Table>;
+  static constexpr axis_set finished_over   = split_over<L, loops> & ~split_over<L, result>;
+  static constexpr axis_set table_unreduced = split_over<L, loops> & ~split_over<L, Table>;
 };
 
 /// `legal`, or the objection to `gather<V>` from a table of shape `Table` with ids of shape `Ids`.

@@ -225,7 +225,7 @@ struct norm_plan {
 
   /// The axes over which the gradients of scale and bias are still sums: each process has summed its own
   /// rows.
-  static constexpr axis_set owed_by_scale = split_over<L, X> & ~split_over<L, shape<Along>>;
+  static constexpr axis_set scale_unreduced = split_over<L, X> & ~split_over<L, shape<Along>>;
 };
 
 /// `legal`, or the objection to a normalisation along `Along` of a tensor of shape `X`, with a scale and

@@ -12,7 +12,11 @@ inline namespace v0 {
 
 /// A value that is still a sum over `Axis` can't also be split over it.
 template<class Axis, class Dim>
-struct owed_axis_splits_dim {};
+struct unreduced_axis_splits_dim {};
+
+/// The former name of `unreduced_axis_splits_dim`.
+template<class Axis, class Dim>
+using owed_axis_splits_dim = unreduced_axis_splits_dim<Axis, Dim>;
 
 /// The algebra uses common words, so it has a namespace of its own.
 namespace algebra {

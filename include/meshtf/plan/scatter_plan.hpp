@@ -63,7 +63,7 @@ struct split_updates<L, shape<D...>>
 
 /// Rows of shape `Updates` added to those of a tensor of shape `Base` along `V` that ids of shape `Ids` name.
 /// The loops are those of the gather that would read them. Each process adds the updates that it has, to the
-/// rows that it has; the axes that split updates are owed (`table_owes`).
+/// rows that it has; the axes that split updates are unreduced (`table_unreduced`).
 template<Layout L, class Base, class V, class Ids, class Updates>
 struct scatter_add_plan : gather_plan<L, Base, V, Ids> {
   using rows_of = gather_plan<L, Base, V, Ids>;

@@ -241,7 +241,7 @@ protected:
   }
 
 private:
-  /// An all-reduce of a sum whose addends travel in a wider type.
+  /// An all-reduce of a sum whose local terms travel in a wider type.
   template<NarrowElement T>
   void add_up_widened(T* data, extent n, axis_set over) {
     using wide      = computed<T>;

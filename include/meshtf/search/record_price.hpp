@@ -250,7 +250,7 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
       left += kind.local(s.gone);
       if (over != 0)
         waiting[count++] = {
-            .kind = collective::all_reduce, .type = s.type, .over = over, .owed = over, .bytes = bytes};
+            .kind = collective::all_reduce, .type = s.type, .over = over, .unreduced = over, .bytes = bytes};
     }
     plan_buckets(std::span{waiting, count});
     for (std::size_t i = 0; i < count; ++i) {

@@ -107,18 +107,19 @@ public:
   }
   constexpr void must_know(dim_set over) const {
     if (over != 0)
-      throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't "
+      throw "meshtf: a sum that is partial under some layouts only meets another one here: this program "
+            "can't "
             "be recorded without a layout yet";
   }
 
   /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a
-  /// sum over `owed`, which it is no longer then, and over `riding`, which it remains.
+  /// sum over `unreduced`, which it is no longer then, and over `riding`, which it remains.
   template<class P>
-  constexpr void ask_to_move(undecided_loops const& loops, dim_set owed = 0, dim_set riding = 0) {
+  constexpr void ask_to_move(undecided_loops const& loops, dim_set unreduced = 0, dim_set riding = 0) {
     note_with_scratch({.in_parts = &detail::ask_in_parts<P>,
-                       .numbers  = {extent{owed}, extent{riding}},
+                       .numbers  = {extent{unreduced}, extent{riding}},
                        .loops    = loops,
-                       .n        = {1, owed | riding},
+                       .n        = {1, unreduced | riding},
                        .over     = now_if_.dims});
   }
   /// The elements of these pairs move unless they are split alike.

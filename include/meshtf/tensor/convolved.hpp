@@ -48,8 +48,8 @@ constexpr auto filtered(tensor<T, L, S...> const& seen, tensor<T, L, F...> const
     auto z = tensor_of<T, L, typename Plan::result>::uninitialised(seen.machine());
     seen.machine().run(task::convolve<task::convolved, T, typename Plan::convolution>{}, Plan::direct,
                        seen.data(), filter.data(), z.data());
-    return open_sum<decltype(z)>{std::move(z), product::finished_over,
-                                 &reason_to_sum<actual<L>, typename product::loops>};
+    return local_result<decltype(z)>{std::move(z), product::finished_over,
+                                     &reason_to_sum<actual<L>, typename product::loops>};
   } else {
     return contracted<typename Plan::result>(windows_of<Plan>(seen), filter);
   }
@@ -63,11 +63,11 @@ constexpr auto filtered_back(tensor<T, L, Z...> const& z, tensor<T, L, F...> con
     auto x = tensor_of<T, L, typename Plan::seen>::uninitialised(z.machine());
     z.machine().run(task::convolve<task::convolved_to_input, T, typename Plan::convolution>{}, Plan::direct,
                     z.data(), filter.data(), x.data());
-    return open_sum<tensor_of<T, L, X>>{without_sent_halos<Plan>(x), product::finished_over,
-                                        &reason_to_sum<actual<L>, typename product::loops>};
+    return local_result<tensor_of<T, L, X>>{without_sent_halos<Plan>(x), product::finished_over,
+                                            &reason_to_sum<actual<L>, typename product::loops>};
   } else {
     auto const parts = contracted<typename Plan::windows>(z, filter);
-    return open_sum<tensor_of<T, L, X>>{joined_windows<Plan>(parts.value), parts.owed, parts.why};
+    return local_result<tensor_of<T, L, X>>{joined_windows<Plan>(parts.value), parts.unreduced, parts.why};
   }
 }
 

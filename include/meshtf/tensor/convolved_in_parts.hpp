@@ -119,16 +119,16 @@ struct wide_along_dims {
   }
 };
 
-/// The sums that z, x and the filter of a convolution owe.
+/// The axes over which z, x and the filter of a convolution are unreduced.
 template<class Plan, class L, class F>
 struct convolution_sums {
   using to_z      = einsum_plan<actual<L>, typename Plan::result, typename Plan::windows, F>;
   using to_x      = einsum_plan<actual<L>, typename Plan::windows, typename Plan::result, F>;
   using to_filter = einsum_plan<actual<L>, F, typename Plan::result, typename Plan::windows>;
 };
-/// `value`, as it owes the sum of `Product`.
+/// `value`, which is unreduced over the axes that split the summed dimensions of `Product`.
 template<class Product, class L, class Value>
-constexpr open_sum<Value> owing(Value value) {
+constexpr local_result<Value> unreduced_over(Value value) {
   return {std::move(value), Product::finished_over, &reason_to_sum<actual<L>, typename Product::loops>};
 }
 
@@ -239,7 +239,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
     if (filter.needs_gradient()) {
       auto g = tensor<T, L, F...>::uninitialised(m_back);
       back.template convolve<task::convolved_to_filter>();
-      contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
+      contribute(filter.target(), unreduced_over<typename sums::to_filter, L>(std::move(g)));
     }
     if (x.needs_gradient()) {
       auto g = tensor<T, L, X...>::uninitialised(m_back);
@@ -249,7 +249,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
         back.template convolve<task::convolved_to_input>();
         back.narrow(given);
       }
-      contribute(x, owing<typename sums::to_x, L>(std::move(g)));
+      contribute(x, unreduced_over<typename sums::to_x, L>(std::move(g)));
     }
   });
   return z;
@@ -282,12 +282,12 @@ constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L
       if (z.needs_gradient()) {
         auto g = tensor<T, L, Z...>::uninitialised(m_back);
         back.template convolve<task::convolved>();
-        contribute(z.target(), owing<typename sums::to_z, L>(std::move(g)));
+        contribute(z.target(), unreduced_over<typename sums::to_z, L>(std::move(g)));
       }
       if (filter.needs_gradient()) {
         auto g = tensor<T, L, F...>::uninitialised(m_back);
         back.template convolve<task::convolved_to_filter>();
-        contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
+        contribute(filter.target(), unreduced_over<typename sums::to_filter, L>(std::move(g)));
       }
     });
   return x;

@@ -17,12 +17,13 @@ constexpr auto moved_along(tensor<T, L, D...> const& x, displacement const& way,
 }
 
 /// The elements of `x` where `way` takes them along `From`, which becomes `To`, and `beyond` elsewhere. The
-/// gradient goes the way back, and owes what dz owes; that of a parameter stays open.
+/// gradient goes the way back, and is unreduced over the same axes as dz; that of a parameter stays
+/// unreduced.
 template<class From, class To, class T, class L, class... D>
 constexpr auto displaced(tensor<T, L, D...> const& x, displacement const& way, T beyond = {}) {
   auto z = moved_along<From, To>(x, way, beyond);
-  record_linear(z, x, [back = way.back()](auto const& to, auto const& dz, axis_set owed) {
-    contribute(to, moved_along<To, From>(dz, back, T{}), owed);
+  record_linear(z, x, [back = way.back()](auto const& to, auto const& dz, axis_set unreduced) {
+    contribute(to, moved_along<To, From>(dz, back, T{}), unreduced);
   });
   return z;
 }

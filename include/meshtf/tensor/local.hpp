@@ -1,4 +1,5 @@
-// The local part of operations: what one process computes from its shards, and the sums that it still owes.
+// The local part of operations: what one process computes from its shards, and the axes over which they are
+// unreduced.
 #pragma once
 
 #include <meshtf/plan/einsum_plan.hpp>
@@ -96,8 +97,8 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   run_reduce<Op>(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
-                                        &reason_to_sum<actual<L>, typename plan::loops>};
+  return local_result<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
+                                            &reason_to_sum<actual<L>, typename plan::loops>};
 }
 
 /// This process's part of the product of x and y, summed over the dimensions that `Out` lacks.
@@ -107,8 +108,8 @@ constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const&
   using plan = einsum_plan<actual<L>, Out, shape<X...>, shape<Y...>>;
   auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
-                                        &reason_to_sum<actual<L>, typename plan::loops>};
+  return local_result<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
+                                            &reason_to_sum<actual<L>, typename plan::loops>};
 }
 
 }  // namespace detail

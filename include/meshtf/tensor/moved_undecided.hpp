@@ -15,10 +15,10 @@ constexpr Z same_elements(tensor<T, L, D...> const& x) {
   if (wants_gradient(x))
     record<incoming::as_it_is>(
         z,
-        [x = x.without_value()](auto const& dz, axis_set owed) {
-          contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed);
+        [x = x.without_value()](auto const& dz, axis_set unreduced) {
+          contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, unreduced);
         },
-        x.gradient_stays_open());
+        x.gradient_stays_unreduced());
   return z;
 }
 
@@ -28,10 +28,10 @@ inline constexpr undecided_loops loops_of_move =
     loops_of(placed_dims<L, united<X, Z>>.data(), united<X, Z>::rank, arrays_within<united<X, Z>, X, Z>, 2,
              numbers_within<united<X, Z>>, 0);
 
-/// The moves between two arrays of the loops, of a sum over `owed` that remains one over `riding`.
+/// The moves between two arrays of the loops, of a sum over `unreduced` that remains one over `riding`.
 template<class M>
-constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to, axis_set owed = 0,
-                                      axis_set riding = 0) {
+constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to,
+                                      axis_set unreduced = 0, axis_set riding = 0) {
   small_array<placed, max_rank> before{};
   small_array<placed, max_rank> after{};
   int n = 0;
@@ -39,7 +39,7 @@ constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from,
   n = 0;
   for (int d : l.operand[to]) after[n++] = l.dim[d];
   reshard_steps const steps =
-      plan_reshard(before.first(l.operand[from].count), after.first(n), owed, m.axis_sizes(), riding);
+      plan_reshard(before.first(l.operand[from].count), after.first(n), unreduced, m.axis_sizes(), riding);
   if (steps.fault.what != reshard_fault::none)
     throw "meshtf: under this layout a value of the recorded step can't move to its place";
   return steps;
@@ -74,14 +74,15 @@ struct shard_unsliced {
 };
 
 /// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum
-/// over `owed`, which it is no longer then, and over `riding`, which it remains.
+/// over `unreduced`, which it is no longer then, and over `riding`, which it remains.
 template<class Ask, class Z, class T, class L, class... D>
-constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set owed = 0,
+constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set unreduced = 0,
                      dim_set riding = 0) {
   auto& m  = x.machine();
   auto own = m.when(c, [&] {
     auto after = Z::handle_type::make(m, m, Z::size);
-    m.template ask_to_move<Ask>(loops_of_move<actual<L>, shape<D...>, typename Z::shape_type>, owed, riding);
+    m.template ask_to_move<Ask>(loops_of_move<actual<L>, shape<D...>, typename Z::shape_type>, unreduced,
+                                riding);
     return after;
   });
   m.if_holds(c, [] {}, [&] { x.handle()->serve_as(*own); });
@@ -105,52 +106,53 @@ constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
   x.machine().keep_in_order(over);
   Z z = moved_if_split<shard_moved<T>, Z>(over, x);
   if (!wants_gradient(x)) return z;
-  bool const open = x.gradient_stays_open();
+  bool const stays_unreduced = x.gradient_stays_unreduced();
   record<incoming::as_it_is>(
       z,
-      [x = x.without_value(), over, open](auto const& dz, axis_set owed) {
+      [x = x.without_value(), over, stays_unreduced](auto const& dz, axis_set unreduced) {
         using operand = tensor<T, L, D...>;
-        if (open) {
+        if (stays_unreduced) {
           auto const dx = moved_if_split<shard_unsliced<T>, operand>(over, dz);
-          return contribute(x, dx, owed | dz.machine().may_be_split(over));
+          return contribute(x, dx, unreduced | dz.machine().may_be_split(over));
         }
         // what shares these elements would be finished before they move
-        if (owed != 0 && !dz.handle().alone()) dz.machine().keep_whole(over);
-        contribute(x, moved_if_split<shard_moved<T>, operand>(over, dz), owed);
+        if (unreduced != 0 && !dz.handle().alone()) dz.machine().keep_whole(over);
+        contribute(x, moved_if_split<shard_moved<T>, operand>(over, dz), unreduced);
       },
-      open);
+      stays_unreduced);
   return z;
 }
 
 /// `x` as a `Z`, which has other names for some of its dimensions: where a layout does not split those of all
 /// pairs alike, the elements move, as `relocate` does it. Not priced are moves of parameters, whose gradients
-/// stay open over axes that would depend on the layout, and of copies that exist under some layouts only;
-/// under layouts that are priced, these dimensions are split alike.
+/// stay unreduced over axes that would depend on the layout, and of copies that exist under some layouts
+/// only; under layouts that are priced, these dimensions are split alike.
 template<class Z, class T, class L, class... D>
-constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, L, D...> const& x) {
+constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
   undecided_condition const c{pairs.dims(), true, pairs};
-  bool const open = wants_gradient(x) && x.gradient_stays_open();
+  bool const stays_unreduced = wants_gradient(x) && x.gradient_stays_unreduced();
   if (c.dims == 0) return same_elements<Z>(x);
-  if (open || open_sum || !x.handle()->may_serve_unless(c)) {
+  if (stays_unreduced || partial_sum || !x.handle()->may_serve_unless(c)) {
     m.keep_alike(pairs);
     return same_elements<Z>(x);
   }
   m.move_between(pairs);
   Z z = moved_if<shard_moved<T>, Z>(c, x);
   if (!wants_gradient(x)) return z;
-  record<incoming::as_it_is>(z, [x = x.without_value(), c](auto const& dz, axis_set owed) {
+  record<incoming::as_it_is>(z, [x = x.without_value(), c](auto const& dz, axis_set unreduced) {
     using operand           = tensor<T, L, D...>;
     constexpr dim_set split = split_over<actual<L>, shape<D...>>;
     auto& back              = dz.machine();
     // others see these elements, or they are a copy
     if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {
       back.keep_alike(c.pairs);
-      return contribute(x, operand{back, dz.handle()}, owed & ~split);
+      return contribute(x, operand{back, dz.handle()}, unreduced & ~split);
     }
-    // so it is known what is still owed
-    for (int i = 0; i < c.pairs.count; ++i) back.keep_apart(c.pairs.first[i], owed & ~split);
-    contribute(x, moved_if<shard_moved<T>, operand>(c, dz, owed & split, owed & ~split), owed & ~split);
+    // so it is known over which axes it is still unreduced
+    for (int i = 0; i < c.pairs.count; ++i) back.keep_apart(c.pairs.first[i], unreduced & ~split);
+    contribute(x, moved_if<shard_moved<T>, operand>(c, dz, unreduced & split, unreduced & ~split),
+               unreduced & ~split);
   });
   return z;
 }

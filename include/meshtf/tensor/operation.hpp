@@ -1,9 +1,10 @@
 // Operations: the door through which operands enter, and what their bodies have in common.
 //
-// An operand is a tensor or an open sum; of an open sum, an operation sees the addends. One body serves both:
-// it computes with `entered(x)`, and its result is a tensor again, or an open sum over what the operand owes
-// (`linearly`, `result_of`). plan/pending.hpp says what may be done with an open sum; an operation asserts
-// `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
+// An operand is a tensor or a partial sum; of a partial sum, an operation sees the local terms. One body
+// serves both: it computes with `entered(x)`, and its result is a tensor again, or a partial sum over the
+// unreduced axes of the operand (`linearly`, `result_of`). plan/pending.hpp says what may be done with a
+// partial sum; an operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to
+// write instead.
 #pragma once
 
 #include <concepts>
@@ -12,7 +13,7 @@
 
 #include <meshtf/plan/reshard/made_whole.hpp>
 #include <meshtf/tensor/local.hpp>
-#include <meshtf/tensor/open_sums.hpp>
+#include <meshtf/tensor/partial_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf {
@@ -27,22 +28,22 @@ concept Number = !__is_class(N) && std::is_arithmetic_v<N>;
 namespace detail {
 
 template<class V, class Over>
-void take_open_sum(partial<V, Over> const&);
+void take_partial_sum(partial<V, Over> const&);
 
 template<class X>
-concept OpenSum = requires(X const& x) { detail::take_open_sum(x); };
+concept PartialSum = requires(X const& x) { detail::take_partial_sum(x); };
 
 template<class X>
-concept Operand = Tensor<X> || OpenSum<X>;
+concept Operand = Tensor<X> || PartialSum<X>;
 
-/// The tensor that an operation computes with. For an open sum, these are its addends.
+/// The tensor that an operation computes with. For a partial sum, these are its local terms.
 template<class T, class L, class... D>
 [[gnu::always_inline]] constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
   return x;
 }
 template<class V, class Over>
 [[gnu::always_inline]] constexpr V const& entered(partial<V, Over> const& p) {
-  return p.addend();
+  return p.local_terms();
 }
 
 template<Operand X>
@@ -64,20 +65,20 @@ template<class X>
 concept IntegerOperand = NumberOperand<X> && !FloatingElement<element_in<X>>;
 
 template<class X>
-struct axes_owed : std::type_identity<axes<>> {};
+struct unreduced_axes : std::type_identity<axes<>> {};
 template<class V, class Over>
-struct axes_owed<partial<V, Over>> : std::type_identity<Over> {};
+struct unreduced_axes<partial<V, Over>> : std::type_identity<Over> {};
 
 /// The axes over which an operand may still be a sum, and those over which it is one.
 template<class X>
-using axes_owed_by = typename axes_owed<X>::type;
+using unreduced_axes_in = typename unreduced_axes<X>::type;
 
 template<Tensor X>
-[[gnu::always_inline]] constexpr axis_set owed_by(X const&) {
+[[gnu::always_inline]] constexpr axis_set unreduced_axes_of(X const&) {
   return 0;
 }
 template<class V, class Over>
-[[gnu::always_inline]] constexpr axis_set owed_by(partial<V, Over> const& p) {
+[[gnu::always_inline]] constexpr axis_set unreduced_axes_of(partial<V, Over> const& p) {
   return p.owed();
 }
 
@@ -94,7 +95,7 @@ inline constexpr extent sent_until_whole<X, D> = [] {
   using L = actual<layout_in<X>>;
   using M = typename L::mesh_type;
   return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0],
-                            axis_set_of<M, axes_owed_by<X>> & joining_axes<M>, axis_sizes<M>,
+                            axis_set_of<M, unreduced_axes_in<X>> & joining_axes<M>, axis_sizes<M>,
                             extent{sizeof(element_in<X>)});
 }();
 
@@ -110,55 +111,57 @@ struct verdict_with_reshard<Objection<D, axes<A...>>, X...>
 template<class Verdict, class... X>
 using with_reshard = typename verdict_with_reshard<Verdict, X...>::type;
 
-/// f(x) of a tensor. Of an open sum, f of its addends, which are used as `How` says, and the sum stays open.
+/// f(x) of a tensor. Of a partial sum, f of its local terms, which are used as `How` says, and the sum stays
+/// partial.
 template<algebra::use How, Operand X, class F>
 constexpr auto linearly(X const& x, F const& f) {
-  if constexpr (OpenSum<X>) return handed_through<How>(x, f(x.addend()));
+  if constexpr (PartialSum<X>) return handed_through<How>(x, f(x.local_terms()));
   else return f(entered(x));
 }
 
-/// `z` as the result of an operation on `X...`. If one of these is open, an open sum that owes `owed`, over
-/// what they may owe and `Split`; otherwise a tensor.
+/// `z` as the result of an operation on `X...`. If one of these is partial, a partial sum that is unreduced
+/// over `unreduced`, of the axes over which they may be unreduced and `Split`; otherwise a tensor.
 template<class Split, Operand... X, class T, class L, class... Z>
-constexpr auto result_of(tensor<T, L, Z...> z, axis_set owed) {
-  if constexpr ((OpenSum<X> || ...))
-    return partial<tensor<T, L, Z...>, union_of<L, axes_owed_by<X>..., Split>>{std::move(z), owed};
+constexpr auto result_of(tensor<T, L, Z...> z, axis_set unreduced) {
+  if constexpr ((PartialSum<X> || ...))
+    return partial<tensor<T, L, Z...>, union_of<L, unreduced_axes_in<X>..., Split>>{std::move(z), unreduced};
   else return z;
 }
 
-/// Finishes a local result if it was made from tensors. If it was made from an open sum, it stays open until
-/// somebody asks.
+/// Finishes a local result if it was made from tensors. If it was made from a partial sum, it stays unreduced
+/// until somebody asks.
 template<Operand... X, class Value>
-constexpr void add_up_unless_open(open_sum<Value>& z) {
-  if constexpr (!(OpenSum<X> || ...)) {
-    finish_in_place(z.value, z.owed, z.why);
-    z.owed = 0;
+constexpr void reduce_unless_partial(local_result<Value>& z) {
+  if constexpr (!(PartialSum<X> || ...)) {
+    finish_in_place(z.value, z.unreduced, z.why);
+    z.unreduced = 0;
   }
 }
 
 /// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. If it is computed from
-/// addends of sums over `open`, it owes these axes too.
+/// local terms of sums over `unreduced`, it is unreduced over these axes too.
 template<class T, class L, class... X, class F, class... Z>
-constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f, tensor<T, L, Z...> const& dz,
-                         auto const&... rest) {
+constexpr void pull_back(tensor<T, L, X...> const& x, axis_set unreduced, F const& f,
+                         tensor<T, L, Z...> const& dz, auto const&... rest) {
   if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>) {
-    contribute(x, dz, open);
+    contribute(x, dz, unreduced);
   } else {
     auto const g = reduced<reduction::sum, shape<X...>>(f, dz, rest...);
-    contribute(x, g.value, g.owed | open, g.why);
+    contribute(x, g.value, g.unreduced | unreduced, g.why);
   }
 }
 
-/// Puts `pull(x, dz, owed)`, which gives `x` its gradient, on the tape. The gradient of a parameter's image
-/// stays open, as the parameter's does. Integers and bools have none, and for some no kernel that it would
-/// need.
+/// Puts `pull(x, dz, unreduced)`, which gives `x` its gradient, on the tape. The gradient of a parameter's
+/// image stays unreduced, as the parameter's does. Integers and bools have none, and for some no kernel that
+/// it would need.
 template<class Z, class X, class F>
 constexpr void record_linear(Z& z, X const& x, F pull) {
   if constexpr (FloatingElement<typename X::element_type>) {
     if (!wants_gradient(x)) return;
-    bool const open = x.gradient_stays_open();
-    record<incoming::open_if_open>(
-        z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
+    bool const stays_unreduced = x.gradient_stays_unreduced();
+    record<incoming::unreduced_if_allowed>(
+        z, [x = x.without_value(), pull](auto const& dz, axis_set unreduced) { pull(x, dz, unreduced); },
+        stays_unreduced);
   }
 }
 
@@ -169,10 +172,11 @@ constexpr auto linear_function(char const* name, std::source_location at, F cons
   x.machine().enter(name, at);
   auto z = each<T, shape<X...>>(f, x);
   if constexpr (std::is_same_v<G, function::identity>)
-    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, dz, owed); });
+    record_linear(z, x,
+                  [](auto const& to, auto const& dz, axis_set unreduced) { contribute(to, dz, unreduced); });
   else
-    record_linear(z, x, [g](auto const& to, auto const& dz, axis_set owed) {
-      contribute(to, each<T, shape<X...>>(g, dz), owed);
+    record_linear(z, x, [g](auto const& to, auto const& dz, axis_set unreduced) {
+      contribute(to, each<T, shape<X...>>(g, dz), unreduced);
     });
   return z;
 }

@@ -66,8 +66,8 @@ public:
   constexpr parameter& operator=(rejected) { return *this; }
 
   constexpr void zero_gradient() {
-    this->slot().sum  = {};
-    this->slot().owed = 0;
+    this->slot().sum       = {};
+    this->slot().unreduced = 0;
   }
 
 private:

@@ -69,45 +69,50 @@ struct union_of_axes<L, Found, First, Rest...>
 template<class L, class... Axes>
 using union_of = typename union_of_axes<L, axes<>, Axes...>::type;
 
-/// A local result and what it still owes. Operations pass parts to one another in this form.
+/// What an operation computed on this process, the axes over which it is still unreduced, and why. It is
+/// local because the all-reduce comes later, and a result rather than a `partial`: the caller either reduces
+/// it at once or makes a `partial` of it.
 template<class Tensor>
-struct open_sum {
+struct local_result {
   Tensor value;
-  axis_set owed                = 0;
+  axis_set unreduced           = 0;
   collective_reason const* why = nullptr;
 };
 
 }  // namespace detail
 
-/// A tensor whose true content is the sum, over the axes it owes, of what the processes hold. Along the other
-/// axes of `Over` all processes hold the same.
+/// A tensor whose true content is the sum, over its unreduced axes, of what the processes hold. Along the
+/// other axes of `Over` all processes hold the same.
 ///
-/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the open sum through; other
-/// operations do not compile, since f(a) + f(b) is not f(a + b). The addends themselves are not handed out.
+/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the partial sum through;
+/// other operations do not compile, since f(a) + f(b) is not f(a + b). There is no access to the local terms.
 template<class Value, class Over>
 class partial {
 public:
   using tensor_type = Value;
 
-  constexpr partial(Value addend, axis_set owed) : addend_(std::move(addend)), owed_(owed) {}
+  constexpr partial(Value local_terms, axis_set unreduced)
+      : local_terms_(std::move(local_terms)), unreduced_(unreduced) {}
 
   constexpr partial& operator=(rejected) { return *this; }
 
   /// The axes over which the content is still a sum: for a gradient some of `Over`, otherwise all of it.
-  constexpr axis_set owed() const { return owed_; }
-  constexpr auto& machine() const { return addend_.machine(); }
+  constexpr axis_set owed() const { return unreduced_; }
+  constexpr auto& machine() const { return local_terms_.machine(); }
 
   // for operations
-  constexpr Value const& addend() const& { return addend_; }
-  constexpr Value addend() && { return std::move(addend_); }
+  constexpr Value const& local_terms() const& { return local_terms_; }
+  constexpr Value local_terms() && { return std::move(local_terms_); }
+  [[deprecated("use local_terms()")]] constexpr Value const& addend() const& { return local_terms_; }
+  [[deprecated("use local_terms()")]] constexpr Value addend() && { return std::move(local_terms_); }
 
 private:
-  Value addend_;
-  axis_set owed_;
+  Value local_terms_;
+  axis_set unreduced_;
 };
 
-/// The value is still a sum over `Axes`, so this operation can't be applied to its addends. `Fix` says what
-/// to write instead, with its price.
+/// The value is still a sum over `Axes`, so this operation can't be applied to its local terms. `Fix` says
+/// what to write instead, with its price.
 template<class Axes, class... Fix>
 struct still_a_sum_over {};
 
@@ -126,30 +131,30 @@ template<class P>
 struct finishing;
 template<class V, class Over>
 struct finishing<partial<V, Over>> {
-  using over                     = Over;
-  using mesh_type                = typename V::layout_type::mesh_type;
-  static constexpr axis_set open = axis_set_of<mesh_type, Over> & joining_axes<mesh_type>;
-  static constexpr extent held   = V::size * extent{sizeof(typename V::element_type)};
+  using over                          = Over;
+  using mesh_type                     = typename V::layout_type::mesh_type;
+  static constexpr axis_set unreduced = axis_set_of<mesh_type, Over> & joining_axes<mesh_type>;
+  static constexpr extent held        = V::size * extent{sizeof(typename V::element_type)};
   static constexpr extent bytes =
-      sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, open));
+      sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, unreduced));
   using sends = finish_sends<bytes>;
 };
 
 template<algebra::remedy Fix, class P>
-struct open_sum_objection
+struct partial_sum_objection
     : std::type_identity<still_a_sum_over<typename finishing<P>::over, typename finishing<P>::sends>> {};
 template<class P>
-struct open_sum_objection<algebra::remedy::none, P> : std::type_identity<legal> {};
+struct partial_sum_objection<algebra::remedy::none, P> : std::type_identity<legal> {};
 
-/// `legal`, or why the open sum `P` can't be used so: the answer of `after` in the program's names.
+/// `legal`, or why the partial sum `P` can't be used so: the answer of `after` in the program's names.
 template<algebra::use How, class P>
-using use_verdict = typename open_sum_objection<algebra::after(How, pending_of<P>).fix, P>::type;
+using use_verdict = typename partial_sum_objection<algebra::after(How, pending_of<P>).fix, P>::type;
 
-/// The same for two values, of which `X` or `Y` is an open sum.
+/// The same for two values, of which `X` or `Y` is a partial sum.
 template<algebra::meeting How, class X, class Y>
-using meeting_verdict =
-    typename open_sum_objection<algebra::after(How, pending_of<X>, pending_of<Y>).fix,
-                                std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;
+using meeting_verdict = typename partial_sum_objection<
+    algebra::after(How, pending_of<X>, pending_of<Y>).fix,
+    std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;
 
 }  // namespace detail
 

@@ -16,8 +16,8 @@ struct rejected;
 
 namespace detail {
 
-/// What a rejected value may be assigned to: a tensor or an open sum. A parameter, which is not copied, takes
-/// the tensor.
+/// What a rejected value may be assigned to: a tensor or a partial sum. A parameter, which is not copied,
+/// takes the tensor.
 template<class Value>
 concept Replaceable = !std::is_same_v<Value, rejected> && std::is_copy_constructible_v<Value> &&
                       (requires { typename Value::shape_type; } || requires { typename Value::tensor_type; });
@@ -34,14 +34,14 @@ struct rejected {
   /// Like a tensor it has a destructor, so there is no warning about a variable that is never read.
   constexpr ~rejected() {}
 
-  /// Any tensor or open sum, for a variable, a parameter or a result of declared type. It exists only for the
-  /// compiler's checks.
+  /// Any tensor or partial sum, for a variable, a parameter or a result of declared type. It exists only for
+  /// the compiler's checks.
   template<detail::Replaceable Value>
   constexpr operator Value() const {
     throw rejected{};
   }
 
-  // ---- members of tensors and open sums
+  // ---- members of tensors and partial sums
 
   static constexpr extent size = 0;
   constexpr short value() const { return 0; }  // converts to every element type without a warning

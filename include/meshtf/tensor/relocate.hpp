@@ -21,7 +21,7 @@ constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> no
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     if (move.what == transfer_kind::all_reduce) {
-      if (!now.alone() || i == 0) {  // others still see the addends
+      if (!now.alone() || i == 0) {  // others still see the local terms
         handle own = handle::make(m, m, move.result);
         m.copy(move.result, static_cast<T const*>(now->data()), own->data());
         now = std::move(own);
@@ -87,81 +87,82 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
   return over;
 }
 
-/// The moves from `From` to `To` of a value that owes nothing.
+/// The moves from `From` to `To` of a value that needs no reduction.
 template<auto const& From, auto const& To, class M>
 inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
 
-/// The moves of open values between two placements, as a process planned and remembers them.
+/// The moves of partial values between two placements, as a process planned and remembers them.
 class planned_moves {
 public:
   reshard_steps const& of(std::span<placed const> from, std::span<placed const> to,
-                          std::span<extent const> sizes, axis_set owed, axis_set riding) {
+                          std::span<extent const> sizes, axis_set unreduced, axis_set riding) {
     for (entry const& e : all_)
-      if (e.owed == owed && e.riding == riding) return e.steps;
-    all_.push_front({owed, riding, plan_reshard(from, to, owed, sizes, riding)});
+      if (e.unreduced == unreduced && e.riding == riding) return e.steps;
+    all_.push_front({unreduced, riding, plan_reshard(from, to, unreduced, sizes, riding)});
     return all_.front().steps;
   }
 
 private:
   struct entry {
-    axis_set owed;
+    axis_set unreduced;
     axis_set riding;
     reshard_steps steps;
   };
   std::forward_list<entry> all_;  // a list, so references to its elements stay valid
 };
 
-/// The moves of a value that owes `owed` and remains a sum over `riding`.
+/// The moves of a value that is unreduced over `unreduced` and remains a sum over `riding`.
 template<auto const& From, auto const& To, class M>
-reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
+reshard_steps const& remembered_moves(axis_set unreduced, axis_set riding) {
   static planned_moves all;
-  return all.of(From, To, axis_sizes<M>, owed, riding);
+  return all.of(From, To, axis_sizes<M>, unreduced, riding);
 }
 
 /// What `use` returns for these moves.
 template<auto const& From, auto const& To, class M, class F>
-constexpr auto with_moves(axis_set owed, axis_set riding, F const& use) {
-  if ((owed | riding) == 0) return use(moves_of_whole<From, To, M>);
-  if (std::is_constant_evaluated()) return use(plan_reshard(From, To, owed, axis_sizes<M>, riding));
-  return use(remembered_moves<From, To, M>(owed, riding));
+constexpr auto with_moves(axis_set unreduced, axis_set riding, F const& use) {
+  if ((unreduced | riding) == 0) return use(moves_of_whole<From, To, M>);
+  if (std::is_constant_evaluated()) return use(plan_reshard(From, To, unreduced, axis_sizes<M>, riding));
+  return use(remembered_moves<From, To, M>(unreduced, riding));
 }
 
-/// The same for an open sum. What it owes is added up by the moves, or before them if the moves can't do it.
+/// The same for a partial sum. It is reduced by the moves, or before them if the moves can't do it.
 /// `steps` are those of a finished value.
 template<class Result, class Plan, class T, class L, class... D>
-constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
-  if (owed == 0) return relocated<Result>(x, steps);
+constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduced,
+                                   reshard_steps const& steps) {
+  if (unreduced == 0) return relocated<Result>(x, steps);
   return with_moves<Plan::from, Plan::to, typename L::mesh_type>(
-      owed, 0, [&](reshard_steps const& joining) -> Result {
+      unreduced, 0, [&](reshard_steps const& joining) -> Result {
         if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
         auto whole = x.without_slot();
-        finish_in_place(whole, owed);
+        finish_in_place(whole, unreduced);
         return relocated<Result>(whole, steps);
       });
 }
 
-/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `owed` is what x still owes as a
-/// partial value. `steps` are the moves of a finished value; if x stands for addends that are handed through,
-/// they touch none of the axes that it may owe.
+/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `unreduced` are the axes over which
+/// x is unreduced as a partial value. `steps` are the moves of a finished value; if x stands for local terms
+/// that are handed through, they touch none of the axes over which it may be unreduced.
 ///
-/// The gradient moves the other way and takes its open sums with it: a sum owed over an axis that splits x is
-/// reduce-scattered, others stay owed. If a parameter (or an image of one) was sliced, the gradient is padded
-/// with zeros; it then owes the sum over the axes of the slice and sends nothing now.
+/// The gradient moves the other way and takes its partial sums with it: a sum that is unreduced over an axis
+/// that splits x is reduce-scattered, others stay unreduced. If a parameter (or an image of one) was sliced,
+/// the gradient is padded with zeros; it then is unreduced over the axes of the slice and sends nothing now.
 template<class Result, class Plan, class T, class L, class... D>
-constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
+constexpr Result relocate(tensor<T, L, D...> const& x, axis_set unreduced, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
   x.machine().because(&reason_to_move<actual<L>, shape<D...>, actual<typename Result::layout_type>,
                                       typename Result::shape_type>);
-  Result z = relocated_open<Result, Plan>(x, owed, steps);
+  Result z = relocated_partial<Result, Plan>(x, unreduced, steps);
   if (!wants_gradient(x)) return z;
 
-  bool const open = x.gradient_stays_open();
+  bool const stays_unreduced = x.gradient_stays_unreduced();
   record<incoming::as_it_is>(
       z,
-      [x = x.without_value(), open, moves = &steps](auto const& dz, axis_set dz_owes) {
+      [x = x.without_value(), stays_unreduced, moves = &steps](auto const& dz, axis_set dz_unreduced) {
         using operand = tensor<T, L, D...>;
-        if (open && only_slices(*moves)) {
-          contribute(x, unsliced<operand>(dz, *moves), dz_owes | axes_of_moves(*moves));
+        if (stays_unreduced && only_slices(*moves)) {
+          contribute(x, unsliced<operand>(dz, *moves), dz_unreduced | axes_of_moves(*moves));
           return;
         }
         dz.machine().because(&reason_to_move<actual<typename Result::layout_type>,
@@ -169,9 +170,9 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
         constexpr axis_set split = split_over<L, shape<D...>>;
         bool fits                = false;
         with_moves<Plan::to, Plan::from, mesh_type>(
-            dz_owes & split, dz_owes & ~split, [&](reshard_steps const& back) {
+            dz_unreduced & split, dz_unreduced & ~split, [&](reshard_steps const& back) {
               fits = back.fault.what == reshard_fault::none;
-              if (fits) contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
+              if (fits) contribute(x, relocated<operand>(dz, back), dz_unreduced & ~split);
             });
         if (fits) return;
         // the moves back can't add up these sums, so they are finished first
@@ -179,10 +180,10 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
                       "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
                       "intermediate layout");
         auto whole = dz;
-        finish_in_place(whole, dz_owes);
+        finish_in_place(whole, dz_unreduced);
         contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));
       },
-      open);
+      stays_unreduced);
   return z;
 }
 

@@ -145,11 +145,11 @@ constexpr T* array_at(T* data, typename sizes_on<Machine>::type by) {
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {
-  bool open = false;  // of a parameter: nobody finishes it before its owner asks
+  bool stays_unreduced = false;  // of a parameter: nobody finishes it before its owner asks
   // the tape has left the operation that made the value: nothing goes back from here
   bool left = false;
   // the axes over which the content is still a sum of what the processes hold
-  unsigned owed                = 0;
+  unsigned unreduced           = 0;
   collective_reason const* why = nullptr;  // ... and the reason for that sum
   shared<storage<T, Machine>, Machine> sum{};
 };

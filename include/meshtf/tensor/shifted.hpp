@@ -105,8 +105,8 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
 template<class From, class To, class T, class L, class... D>
 constexpr auto moved_in_parts(tensor<T, L, D...> const& x, extent offset, T beyond = {}) {
   auto z = moved_by<From, To>(x, offset, false, beyond);
-  record_linear(z, x, [offset](auto const& to, auto const& dz, axis_set owed) {
-    contribute(to, moved_by<To, From>(dz, -offset, false, T{}), owed);
+  record_linear(z, x, [offset](auto const& to, auto const& dz, axis_set unreduced) {
+    contribute(to, moved_by<To, From>(dz, -offset, false, T{}), unreduced);
   });
   return z;
 }
@@ -119,8 +119,8 @@ constexpr tensor<T, L, D...> shifted(char const* name, std::source_location at, 
   if constexpr (shift_plan<actual<L>, shape<D...>, Along>::exchanges)
     if (wraps) offset = shortest_roll(offset, Along::size);
   auto z = moved_by<Along>(x, offset, wraps, beyond);
-  record_linear(z, x, [offset, wraps](auto const& to, auto const& dz, axis_set owed) {
-    contribute(to, moved_by<Along>(dz, -offset, wraps, T{}), owed);
+  record_linear(z, x, [offset, wraps](auto const& to, auto const& dz, axis_set unreduced) {
+    contribute(to, moved_by<Along>(dz, -offset, wraps, T{}), unreduced);
   });
   return z;
 }

@@ -47,45 +47,46 @@ constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machin
   return (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
 }
 
-/// Adds up the addends of `t`. It is then equal on all processes that hold the same part.
+/// Adds up the local terms of `t`. It is then equal on all processes that hold the same part.
 template<class T, class Machine>
-constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_reason const* why = nullptr) {
-  if (owed == 0) return;
+constexpr void finish_in_place(shard<T, Machine>& t, axis_set unreduced,
+                               collective_reason const* why = nullptr) {
+  if (unreduced == 0) return;
   auto& m      = t.machine();
   auto const n = t.handle()->size();
-  if (!t.handle().alone()) {  // others read this buffer: they still see the addends
-    auto const addends = t.handle();
+  if (!t.handle().alone()) {  // others read this buffer: they still see the local terms
+    auto const local_terms = t.handle();
     m.if_joined(
-        owed,
+        unreduced,
         [&] {
           auto own = shard<T, Machine>::handle_type::make(m, m, n);
           m.copy(n, static_cast<T const*>(t.data()), own->data());
           t = shard<T, Machine>{m, std::move(own)};
         },
-        [&] { addends->serve_as(*t.handle()); });
+        [&] { local_terms->serve_as(*t.handle()); });
   }
   m.because(why);
-  m.all_reduce(reduction::sum, t.data(), n, owed);
+  m.all_reduce(reduction::sum, t.data(), n, unreduced);
 }
 
 /// `finish` in the name of the current operation.
 template<class Value>
-constexpr Value finished(open_sum<Value> p) {
-  finish_in_place(p.value, p.owed, p.why);
+constexpr Value finished(local_result<Value> p) {
+  finish_in_place(p.value, p.unreduced, p.why);
   return std::move(p.value);
 }
 
-/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. If one of the two is whole along an
-/// axis and the other owes a sum there, the whole one counts on coordinate 0 only.
+/// Adds `g`, a sum that is unreduced over `unreduced`, to the gradient that `x` collects. If one of the two
+/// is whole along an axis and the other is unreduced there, the whole one counts on coordinate 0 only.
 template<class T, class Machine>
-constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0,
+constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set unreduced = 0,
                           collective_reason const* why = nullptr) {
   auto& to = x.slot();
   expect_tape(to.left, x.machine().now());
   if (!to.sum) {
-    to.sum  = g.handle();
-    to.owed = owed;
-    to.why  = why;
+    to.sum       = g.handle();
+    to.unreduced = unreduced;
+    to.why       = why;
     return;
   }
   auto& m        = x.machine();
@@ -94,9 +95,9 @@ constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g
   if (old.alone()) to.sum = old;
   else  // a buffer that others read is not written
     to.sum = shard<T, Machine>::handle_type::make(m, m, n);
-  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()),
-           g.data(), to.sum->data());
-  to.owed |= owed;
+  m.add_up(n, m.counts(unreduced & ~to.unreduced), m.counts(to.unreduced & ~unreduced),
+           static_cast<T const*>(old->data()), g.data(), to.sum->data());
+  to.unreduced |= unreduced;
   if (to.why == nullptr) to.why = why;
 }
 
@@ -109,24 +110,24 @@ constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g
 /// a cleared row of dz times stale memory, so it was right as long as that was finite.)
 template<class T, class Machine, class L, class... D>
   requires(CountedDimension<D> || ...)
-constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0,
+constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set unreduced = 0,
                           collective_reason const* why = nullptr) {
   auto& m = x.machine();
   m.run(task::clear_padding<T>{}, shard_plan<actual<L>, shape<D...>>, g.handle()->data());
-  contribute(x, static_cast<shard<T, Machine> const&>(g), owed, why);
+  contribute(x, static_cast<shard<T, Machine> const&>(g), unreduced, why);
   x.slot().sum->count_again(true);
 }
 
 template<class T, class Machine, class Value>
-constexpr void contribute(shard<T, Machine> const& x, open_sum<Value> const& g) {
-  contribute(x, g.value, g.owed, g.why);
+constexpr void contribute(shard<T, Machine> const& x, local_result<Value> const& g) {
+  contribute(x, g.value, g.unreduced, g.why);
 }
 
 enum class incoming : unsigned char {
   finished,  // the gradient is finished before `pull(dz)` sees it
-  // `pull(dz, owed)`: a linear operation on a parameter leaves the sum open, as the parameter does
-  open_if_open,
-  as_it_is,  // `pull(dz, owed)`: the operation itself moves open sums
+  // `pull(dz, unreduced)`: a linear operation on a parameter leaves the sum unreduced, as the parameter does
+  unreduced_if_allowed,
+  as_it_is,  // `pull(dz, unreduced)`: the operation itself moves partial sums
 };
 
 /// An operation on the tape. `pull` gets the gradient of `z`, which is kept without its elements.
@@ -145,29 +146,29 @@ struct recorded_operation : tape_entry {
     }
     if (!slot.sum) return;
     Z dz{me->z.machine(), std::move(slot.sum)};
-    axis_set const owed = slot.owed;
+    axis_set const unreduced = slot.unreduced;
     if constexpr (How == incoming::finished) {
-      finish_in_place(dz, owed, slot.why);
+      finish_in_place(dz, unreduced, slot.why);
       me->pull(dz);
-    } else if constexpr (How == incoming::open_if_open) {
-      if (slot.open) {
-        me->pull(dz, owed);
+    } else if constexpr (How == incoming::unreduced_if_allowed) {
+      if (slot.stays_unreduced) {
+        me->pull(dz, unreduced);
       } else {
-        finish_in_place(dz, owed, slot.why);
+        finish_in_place(dz, unreduced, slot.why);
         me->pull(dz, axis_set{0});
       }
     } else {
-      me->pull(dz, owed);
+      me->pull(dz, unreduced);
     }
   }
 };
 
 /// Puts `pull` on the tape. It gets the gradient of z when the tape comes back to z, if anything used z.
 template<incoming How = incoming::finished, class T, class L, class... D, class F>
-constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
+constexpr void record(tensor<T, L, D...>& z, F pull, bool stays_unreduced = false) {
   using entry = recorded_operation<How, tensor<T, L, D...>, F>;
   auto& m     = z.machine();
-  z.need_gradient(open);
+  z.need_gradient(stays_unreduced);
   if (m.keeps_tape())
     m.put_on_tape(
         m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
@@ -187,8 +188,8 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
 /// recurrent state, does so as data: `stop_gradient(h)`.
 ///
 /// Gradients of intermediate values are added up over processes when the tape comes to the operation that
-/// made them; those of parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's
-/// `step`).
+/// made them; those of parameters stay unreduced until their owner asks (`finish(gradient(w))`, an
+/// optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
@@ -218,12 +219,12 @@ constexpr void backward(tensor<T, L, First, More...> const&) {
 template<class T, class L, class Over>
 constexpr void backward(partial<tensor<T, L>, Over> const&) {
   using verdict =
-      typename detail::open_sum_objection<algebra::remedy::finish, partial<tensor<T, L>, Over>>::type;
+      typename detail::partial_sum_objection<algebra::remedy::finish, partial<tensor<T, L>, Over>>::type;
   static_assert(accepted<verdict>, "meshtf: backward starts at a finished number: backward(finish(p))");
 }
 template<class T, class L, class First, class... More, class Over>
 constexpr void backward(partial<tensor<T, L, First, More...>, Over> const& p) {
-  backward(p.addend());
+  backward(p.local_terms());
 }
 
 /// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs

@@ -53,11 +53,11 @@ public:
   constexpr bool needs_gradient() const { return bool(slot_); }
   constexpr auto& slot() const { return *slot_; }
   constexpr slot_type const& slot_handle() const { return slot_; }
-  /// A linear image of a parameter leaves the sum of its gradient open, as the parameter does.
-  constexpr bool gradient_stays_open() const { return needs_gradient() && slot_->open; }
-  constexpr void need_gradient(bool open) {
-    slot_       = slot_type::make(*machine_);
-    slot_->open = open;
+  /// A linear image of a parameter leaves its gradient unreduced, as the parameter does.
+  constexpr bool gradient_stays_unreduced() const { return needs_gradient() && slot_->stays_unreduced; }
+  constexpr void need_gradient(bool stays_unreduced) {
+    slot_                  = slot_type::make(*machine_);
+    slot_->stays_unreduced = stays_unreduced;
   }
 
 private:
@@ -187,7 +187,8 @@ public:
   /// detects the write.
   constexpr T* data_to_write() {
     this->handle()->written();
-    if (!this->gradient_stays_open()) this->handle()->count_again();  // a parameter always has all elements
+    if (!this->gradient_stays_unreduced())
+      this->handle()->count_again();  // a parameter always has all elements
     return this->data();
   }
   /// A tensor whose elements have no particular value.

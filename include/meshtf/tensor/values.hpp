@@ -1,5 +1,5 @@
-// The values that a function of the program takes and returns: a tensor, an open sum, a tuple of these, or a
-// struct that names its values.
+// The values that a function of the program takes and returns: a tensor, a partial sum, a tuple of these, or
+// a struct that names its values.
 #pragma once
 
 #include <tuple>
@@ -17,15 +17,15 @@ namespace detail {
 template<class Z>
 concept HasValues = !Operand<Z> && requires(Z const& z) { z.values(); };
 
-/// Calls f with the tensor, with the addends of the open sum, or with each in the tuple. With several values
-/// of one type, with those that correspond.
+/// Calls f with the tensor, with the local terms of the partial sum, or with each in the tuple. With several
+/// values of one type, with those that correspond.
 template<class F, class T, class L, class... D, class... Same>
 constexpr void for_each_value(F const& f, tensor<T, L, D...> const& first, Same const&... more) {
   f(first, more...);
 }
 template<class F, class V, class Over, class... Same>
 constexpr void for_each_value(F const& f, partial<V, Over> const& first, Same const&... more) {
-  f(first.addend(), more.addend()...);
+  f(first.local_terms(), more.local_terms()...);
 }
 template<std::size_t I, class F, class... Tuple>
 constexpr void for_each_value_at(F const& f, Tuple const&... tuple) {
@@ -50,7 +50,7 @@ constexpr auto map_values(F const& f, tensor<T, L, D...> const& z) {
 }
 template<class F, class V, class Over>
 constexpr auto map_values(F const& f, partial<V, Over> const& p) {
-  return partial<V, Over>{f(p.addend()), p.owed()};
+  return partial<V, Over>{f(p.local_terms()), p.owed()};
 }
 template<class F, class... Z>
 constexpr auto map_values(F const& f, std::tuple<Z...> const& all) {

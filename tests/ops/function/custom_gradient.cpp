@@ -23,7 +23,7 @@ struct words : up_to<6> {};
 
 }  // namespace
 
-TEST_CASE("custom_gradient with the true gradients of a product: finished, open, and as a tuple") {
+TEST_CASE("custom_gradient with the true gradients of a product: finished, partial, and as a tuple") {
   check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {
     return custom_gradient([](auto const& a, auto const& b) { return tanh(einsum<batch, hidden>(a, b)); },
                            [](auto const& dz, auto const& a, auto const& b) {
@@ -72,7 +72,7 @@ TEST_CASE("custom_gradient runs f without a tape, and g only where a gradient is
   CHECK(m.tape_is_empty());
   backward(sum(custom_gradient(f, g, w)));
   CHECK(asked == 1);
-  CHECK(gradient(w).addend().local()(0) == 3);
+  CHECK(gradient(w).local_terms().local()(0) == 3);
 
   auto const late = sum(custom_gradient(f, g, w));
   w.local()(0)    = 1;
@@ -91,8 +91,8 @@ TEST_CASE("a gradient that is a parameter itself, or dz, leaves the parameter's 
     backward(sum(custom_gradient(f, [](auto const&, auto const& x) { return x; }, w)));
     backward(sum(custom_gradient(f, [weights](auto const&, auto const&) { return weights; }, w)));
     backward(sum(custom_gradient(f, [](auto const& dz, auto const&) { return dz; }, w)));
-    CHECK(gradient(w).addend().local()(0) == 6);
-    CHECK(gradient(w).addend().local()(1) == 6);
+    CHECK(gradient(w).local_terms().local()(0) == 6);
+    CHECK(gradient(w).local_terms().local()(1) == 6);
   }
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(std::as_const(w).data()[i] == 2);

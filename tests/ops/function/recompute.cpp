@@ -51,9 +51,9 @@ struct training {
   }
 };
 
-/// Everything else: several results, one of them of integers, an open sum as result and as argument, a linear
-/// image of a parameter, one function within another, a result that nobody uses, a function that hands its
-/// argument on, and a model.
+/// Everything else: several results, one of them of integers, a partial sum as result and as argument, a
+/// linear image of a parameter, one function within another, a result that nobody uses, a function that hands
+/// its argument on, and a model.
 template<Layout L>
 struct scaled_model {
   parameter<double, L, hidden> scale;
@@ -137,7 +137,7 @@ static_assert(bill_of<again, mixed>.count == bill_of<plain, mixed>.count + 4);
 
 TEST_CASE("recompute of four blocks has the bits of the blocks") { check_same_bits<training>(); }
 
-TEST_CASE("recompute of tuples, open sums, images of parameters, models, and within itself") {
+TEST_CASE("recompute of tuples, partial sums, images of parameters, models, and within itself") {
   check_same_bits<corners>();
 }
 

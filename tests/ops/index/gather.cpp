@@ -41,7 +41,7 @@ TEST_CASE(
 
 TEST_CASE("gather in single precision") { check_operation_in_float<shape<vocab, in>>(tied); }
 
-TEST_CASE("gather and einsum with one table: what its two uses owe is merged") {
+TEST_CASE("gather and einsum with one table: the unreduced axes of its two uses are merged") {
   check_operation<shape<vocab, in>>(tied);
 }
 

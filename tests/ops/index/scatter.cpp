@@ -59,7 +59,7 @@ TEST_CASE("gather takes back what scatter wrote, and scatter_add counts") {
   });
 }
 
-TEST_CASE("scatter_add of open sums is open over the axes of the updates, too") {
+TEST_CASE("scatter_add of partial sums is unreduced over the axes of the updates, too") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, out> x{m, normal{1}};
     parameter<double, L, batch, in> y{m, normal{2}};

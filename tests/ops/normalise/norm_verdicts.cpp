@@ -105,8 +105,8 @@ static_assert(group_norm_cost.calls<collective::all_reduce>() == 4 &&
               group_norm_cost.payload<cols>() == 4 * 4 * 4 + 4);
 
 // The gradients of scale and bias are sums over the rows of each process.
-static_assert(norm_plan<mixed, h, hidden>::owed_by_scale == axis_set_of<grid, axes<rows>>);
-static_assert(norm_plan<mixed, h, batch>::owed_by_scale == axis_set_of<grid, axes<cols>>);
+static_assert(norm_plan<mixed, h, hidden>::scale_unreduced == axis_set_of<grid, axes<rows>>);
+static_assert(norm_plan<mixed, h, batch>::scale_unreduced == axis_set_of<grid, axes<cols>>);
 
 // Dropout keeps nothing for its gradient: the result, the gradient that arrives and its own.
 inline constexpr auto dropped = dry_run<data>([]<Layout D>(machine<D>& m) {

@@ -14,7 +14,7 @@ TEST_CASE("residual_layer_norm: both of its values, each alone, and one after th
       });
 }
 
-TEST_CASE("residual_layer_norm of a sum that has an open sum as its gradient already") {
+TEST_CASE("residual_layer_norm of a sum that has a partial sum as its gradient already") {
   check_operation<shape<batch, in>, shape<in>, shape<hidden>>(
       [](auto const& x, auto const& scale, auto const& w) {
         auto const [h, n] = residual_layer_norm<in>(x, tanh(x), scale, scale);

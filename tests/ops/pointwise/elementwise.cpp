@@ -8,7 +8,7 @@ TEST_CASE("two tensors of one shape") {
       [](auto const& x, auto const& y) { return std::tuple{x + y, x - y, x * y, x / y}; });
 }
 
-TEST_CASE("a smaller operand, broadcast: it owes the axes of the dimensions that it lacks") {
+TEST_CASE("a smaller operand, broadcast: it is unreduced over the axes of the dimensions that it lacks") {
   check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>, shape<>>(
       [](auto const& x, auto const& b, auto const& s, auto const& t) {
         return std::tuple{x + b, s + x, x - t, b - x, x * s, t * x, b * x, x / b, s / x};
@@ -20,14 +20,14 @@ TEST_CASE("two operands that share no dimension") {
       [](auto const& x, auto const& y) { return std::tuple{x + y, y - x, x * y, y / x}; });
 }
 
-TEST_CASE("a tensor and a number; images of a parameter stay open") {
+TEST_CASE("a tensor and a number; images of a parameter stay unreduced") {
   check_operation<drawn{2, 0.2}, shape<batch, hidden>>([](auto const& x) {
     auto const y = x * 2;
     return std::tuple{x + 2, 2 + x, x - 2, 2 - y, 0.5 * y, x / 4, 3 / x, -x, -(y + 1)};
   });
 }
 
-TEST_CASE("functions of each element: nothing is owed") {
+TEST_CASE("functions of each element: nothing to reduce") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>(
       [](auto const& x) { return std::tuple{exp(x), square(x), tanh(x), sigmoid(x), relu(x), gelu(x)}; });
   check_operation<drawn{2, 0.2}, shape<batch, hidden>>(

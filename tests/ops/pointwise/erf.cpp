@@ -3,7 +3,7 @@
 
 using namespace fixture;
 
-TEST_CASE("erf of each element: nothing is owed") {
+TEST_CASE("erf of each element: nothing to reduce") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return erf(x); });
   check_operation_in_float<shape<batch, hidden>>([](auto const& x) { return erf(x); });
 }

@@ -66,14 +66,14 @@ constexpr std::array usual{0.0, 0.001953125, -0.001953125, 1.0,   -1.0, 0.5,  -0
 
 }  // namespace
 
-TEST_CASE("smooth functions of each element: nothing is owed") {
+TEST_CASE("smooth functions of each element: nothing to reduce") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>(
       [](auto const& x) { return std::tuple{sin(x), cos(x), expm1(x), silu(x), softplus(x), gelu_erf(x)}; });
   check_operation<drawn{2, 0.2}, shape<batch, hidden>>(
       [](auto const& x) { return std::tuple{log1p(x), reciprocal(x)}; });
 }
 
-TEST_CASE("functions with a bend: nothing is owed") {
+TEST_CASE("functions with a bend: nothing to reduce") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>([](auto const& x) {
     return std::tuple{
         abs(x), elu(x), elu(x, 0.5), selu(x), leaky_relu(x), leaky_relu(x, 0.2), clamp(x, -0.7, 0.9)};

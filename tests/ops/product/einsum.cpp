@@ -1,28 +1,29 @@
-// einsum, open sums and what makes tensors of them, under every layout.
+// einsum, partial sums and what makes tensors of them, under every layout.
 #include "../../layout_fixture.hpp"
 
 using namespace fixture;
 
 namespace {
 
-/// `x` as an addend of the sum that is open in `p`.
+/// `x` as a local term of the sum that is open in `p`.
 template<class V, class... A, class X>
-constexpr auto addend_like(partial<V, axes<A...>> const&, X const& x) {
+constexpr auto counted_once_like(partial<V, axes<A...>> const&, X const& x) {
   return as_partial<A...>(x);
 }
 
 }  // namespace
 
-// The table of what each gradient owes, in the order of its rows; other operations' rows stand with these
-// operations.
+// The table of the unreduced axes of each gradient, in the order of its rows; other operations' rows stand
+// with these operations.
 
 TEST_CASE(
-    "einsum, a free dimension of the parameter split: x owes its axes, the parameter those of the batch") {
+    "einsum, a free dimension of the parameter split: x is unreduced over its axes, the parameter those of "
+    "the batch") {
   check_operation<shape<batch, in>, shape<in, hidden>>(
       [](auto const& x, auto const& w) { return einsum<batch, hidden>(x, w); });
 }
 
-TEST_CASE("einsum, the summed dimension split: x owes nothing") {
+TEST_CASE("einsum, the summed dimension split: x needs no reduction") {
   check_operation<shape<batch, hidden>, shape<hidden, out>>(
       [](auto const& x, auto const& w) { return einsum<batch, out>(x, w); });
 }
@@ -45,7 +46,7 @@ TEST_CASE("einsum over dimensions that one operand alone has, outer products, sc
       });
 }
 
-TEST_CASE("finish of a partial einsum, and of linear functions of it: nothing is owed") {
+TEST_CASE("finish of a partial einsum, and of linear functions of it: nothing to reduce") {
   check_operation<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<batch, out>(x, w);
     auto const q = -p;
@@ -55,7 +56,7 @@ TEST_CASE("finish of a partial einsum, and of linear functions of it: nothing is
   });
 }
 
-TEST_CASE("an open sum times a tensor: the tensor's gradient owes the open axes, too") {
+TEST_CASE("a partial sum times a tensor: the tensor's gradient is unreduced over the same axes, too") {
   check_operation<shape<batch, hidden>, shape<hidden, out>, shape<out>, shape<batch>, shape<>>(
       [](auto const& x, auto const& w, auto const& c, auto const& s, auto const& t) {
         auto const p = partial_einsum<batch, out>(x, w);
@@ -65,16 +66,16 @@ TEST_CASE("an open sum times a tensor: the tensor's gradient owes the open axes,
       });
 }
 
-TEST_CASE("an open sum plus a tensor that counts once: nothing is owed") {
+TEST_CASE("a partial sum plus a tensor that counts once: nothing to reduce") {
   check_operation<shape<batch, hidden>, shape<hidden, out>, shape<batch, out>>(
       [](auto const& x, auto const& w, auto const& r) {
         auto const p = partial_einsum<batch, out>(x, w);
-        auto const q = addend_like(p, r);
+        auto const q = counted_once_like(p, r);
         return std::tuple{finish(p + q), finish(q - p), finish(q)};
       });
 }
 
-TEST_CASE("an open sum under another layout: a reduce-scatter, after an all-gather of the gradient") {
+TEST_CASE("a partial sum under another layout: a reduce-scatter, after an all-gather of the gradient") {
   check_operation<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<batch, out>(x, w);
     return reshard<typename targets_of<layout_of<std::remove_cvref_t<decltype(x)>>>::scattered>(p);

@@ -23,7 +23,7 @@ TEST_CASE("einsum of one operand: a sum, a transpose, or both") {
   });
 }
 
-TEST_CASE("einsum of three operands, one of them an open sum") {
+TEST_CASE("einsum of three operands, one of them a partial sum") {
   check_operation<shape<batch, hidden>, shape<hidden, out>, shape<out, in>, shape<in>>(
       [](auto const& x, auto const& w, auto const& v, auto const& t) {
         return finish(einsum<batch>(v, partial_einsum<batch, out>(x, w), t));

@@ -64,7 +64,7 @@ TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay
       1e-15);
 }
 
-TEST_CASE("cumsum of bfloat16 and of an open sum along a split dimension") {
+TEST_CASE("cumsum of bfloat16 and of a partial sum along a split dimension") {
   check_program_under_two(
       []<Layout L>(machine<L>& m, value_recorder const& see) {
         // integers: no sum is rounded

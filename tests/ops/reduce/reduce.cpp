@@ -14,7 +14,7 @@ constexpr auto labels(machine<L>& m, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("sum over one, several and all dimensions: nothing is owed") {
+TEST_CASE("sum over one, several and all dimensions: nothing to reduce") {
   check_operation<shape<batch, in, hidden>>([](auto const& x) {
     return std::tuple{sum<hidden>(x),     sum<batch>(x),         sum<in>(x),
                       sum<in, hidden>(x), sum<hidden, batch>(x), sum(x)};

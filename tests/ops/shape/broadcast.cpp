@@ -4,7 +4,8 @@
 using namespace fixture;
 
 TEST_CASE(
-    "broadcast to split and whole dimensions, in any order: the gradient owes the axes of the new ones") {
+    "broadcast to split and whole dimensions, in any order: the gradient is unreduced over the axes of the "
+    "new ones") {
   check_operation<shape<batch, in>, shape<hidden>, shape<>>([](auto const& x, auto const& b, auto const& t) {
     return std::tuple{broadcast<batch, in, hidden>(x),
                       broadcast<hidden, in, length, batch>(x),
@@ -34,14 +35,14 @@ TEST_CASE("of three operands, the one that has all dimensions may stand anywhere
       });
 }
 
-TEST_CASE("images of a parameter, broadcast: the gradient stays open, and is used with another") {
+TEST_CASE("images of a parameter, broadcast: the gradient stays unreduced, and is used with another") {
   check_operation<shape<hidden>>([](auto const& b) {
     auto const wide = broadcast<batch, hidden>(b * 2);
     return std::tuple{wide * wide, square(broadcast<hidden, batch, in>(wide)), wide};
   });
 }
 
-TEST_CASE("an open sum stays open where it is broadcast") {
+TEST_CASE("a partial sum stays partial where it is broadcast") {
   check_operation<shape<in, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<in, out>(x, w);
     return std::tuple{finish(broadcast<memory, out, in>(p)), finish(broadcast<out, in>(p) * 2)};

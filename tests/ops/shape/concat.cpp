@@ -25,7 +25,8 @@ constexpr auto pair_joined = [](auto const& x, auto const& y) { return concat<fi
 
 }  // namespace
 
-TEST_CASE("concat in the middle, of the last and of the first dimension; a parameter's gradient stays open") {
+TEST_CASE(
+    "concat in the middle, of the last and of the first dimension; a parameter's gradient stays unreduced") {
   check_operation<shape<batch, two, hidden>, shape<batch, three, hidden>, shape<batch, five, hidden>>(joins);
   check_operation<shape<hidden, two>, shape<hidden, three>>(pair_joined);
   check_operation<shape<two, batch, length>, shape<three, batch, length>>(pair_joined);
@@ -38,7 +39,7 @@ TEST_CASE("concat of an operand with itself renamed, and of a parameter with wha
       [](auto const& x, auto const& y) { return concat<five>(x, tanh(y)); });
 }
 
-TEST_CASE("what a join owes, each part owes") {
+TEST_CASE("each part is unreduced over the axes of the join") {
   check_operation<shape<two, hidden>, shape<three, hidden>>([](auto const& x, auto const& y) {
     using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
     // batch is summed over in the gradient
@@ -47,7 +48,7 @@ TEST_CASE("what a join owes, each part owes") {
   });
 }
 
-TEST_CASE("the gradient of parameters that were joined stays open; of others, it is summed once for all",
+TEST_CASE("the gradient of parameters that were joined stays unreduced; of others, it is summed once for all",
           "[1]") {
   // the table lacks `batch`, which is split: its gradient is a sum over processes
   constexpr auto cost = [](operand second) {
@@ -92,7 +93,7 @@ TEST_CASE("concat along a split dimension: each process keeps its part") {
 
 TEST_CASE(
     "of what was joined along a split dimension, one gather brings the gradients to all parts; those of "
-    "parameters stay open",
+    "parameters stay unreduced",
     "[1]") {
   constexpr auto cost = [](operand kind) {
     return [kind]<Layout L>(machine<L>& m) {

@@ -47,7 +47,7 @@ TEST_CASE("what a copy was made of may be written before backward, and the copy 
   });
 }
 
-TEST_CASE("an open sum is copied as one") {
+TEST_CASE("a partial sum is copied as one") {
   check_operation<shape<batch, hidden>, shape<hidden, out>>(
       [](auto const& x, auto const& w) { return finish(copy(partial_einsum<batch, out>(x, w))); });
 }

@@ -19,7 +19,7 @@ constexpr auto pads = [](auto const& x, auto const& y) {
 
 }  // namespace
 
-TEST_CASE("flip of the first, the last and the middle dimension; a parameter's gradient stays open") {
+TEST_CASE("flip of the first, the last and the middle dimension; a parameter's gradient stays unreduced") {
   check_operation<shape<ten, hidden>, shape<batch, in>, shape<hidden, ten, batch>>(flips);
 }
 TEST_CASE("flip where other dimensions are uneven, and in single precision") {

@@ -84,7 +84,7 @@ TEST_CASE("slice and pad by whole parts, one of which is empty", "[4]") {
   check_values<on_four, decltype(far_slices), shape<in, twelve>, shape<nine, key>>(far_slices);
 }
 
-TEST_CASE("other dimensions may be split too, and open sums stay open", "[4]") {
+TEST_CASE("other dimensions may be split too, and partial sums stay partial", "[4]") {
   check_values<with_batch, decltype(flips), shape<batch, twelve>, shape<twelve, batch>>(flips);
   check_values<with_batch, decltype(slices), shape<batch, twelve>, shape<eleven, batch>>(slices);
   constexpr auto f = []<Layout L>(machine<L>& m, value_recorder const& see) {

@@ -1,5 +1,5 @@
 // Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose
-// gradients stay open, and of other values.
+// gradients stay unreduced, and of other values.
 #include "../../layout_fixture.hpp"
 
 using namespace fixture;
@@ -44,7 +44,7 @@ TEST_CASE("rename between dimensions that are split alike, split otherwise and w
       });
 }
 
-TEST_CASE("a parameter and itself renamed, a Gram matrix: what the two uses owe is merged") {
+TEST_CASE("a parameter and itself renamed, a Gram matrix: the unreduced axes of the two uses are merged") {
   check_operation<shape<left, in>>([](auto const& x) {
     auto const y = rename<left, out>(x);
     return einsum<left, out>(x, y);
@@ -67,7 +67,7 @@ TEST_CASE("merge_dims in place, and of parts that are placed otherwise") {
 }
 
 TEST_CASE(
-    "reshard to a layout that splits nothing: the gradient is sliced where nothing is owed, and "
+    "reshard to a layout that splits nothing: the gradient is sliced where nothing is left to reduce, and "
     "reduce-scattered where it is") {
   check_operation<shape<batch, hidden>>(
       [](auto const& x) { return reshard<typename targets_for<decltype(x)>::whole>(x); });
@@ -87,7 +87,7 @@ TEST_CASE(
       [](auto const& w) { return reshard<typename targets_for<decltype(w)>::scattered>(w); });
 }
 
-TEST_CASE("a weight is gathered at its use: its gradient is reduce-scattered over what is owed") {
+TEST_CASE("a weight is gathered at its use: its gradient is reduce-scattered over its unreduced axes") {
   check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {
     using target = typename targets_for<decltype(x)>::exchanged;
     auto const y = reshard<target>(x);

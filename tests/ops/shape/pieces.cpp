@@ -17,7 +17,7 @@ struct ten : dim<10> {};
 
 TEST_CASE(
     "split_into pieces whole and split, along the first, the last and the middle dimension; a parameter's "
-    "gradient stays open") {
+    "gradient stays unreduced") {
   check_operation<shape<ten, hidden>, shape<in, ten>, shape<hidden, ten, in>>(
       [](auto const& x, auto const& y, auto const& z) {
         auto const a = split_into<ten, two, batch>(x);
@@ -38,7 +38,7 @@ TEST_CASE("of the pieces, some are used twice and some not at all") {
   });
 }
 
-TEST_CASE("pieces whose gradients owe different sums") {
+TEST_CASE("pieces whose gradients are unreduced over different axes") {
   check_operation<shape<ten, in>>([](auto const& x) {
     using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
     auto const data =
@@ -65,7 +65,7 @@ TEST_CASE("split_into in single precision, of integers, and the inverse of conca
   CHECK(std::equal(x.data(), x.data() + x.size, z.data()));
 }
 
-TEST_CASE("pieces of an open sum are open sums") {
+TEST_CASE("pieces of a partial sum are partial sums") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, hidden, ten> w{m, normal{1}};
     auto const x      = random_normal<double, L, batch, hidden>(m, {.seed = 2});

@@ -20,7 +20,7 @@ TEST_CASE("names that are split move to others, and names are exchanged") {
   });
 }
 
-TEST_CASE("open sums keep open under several new names") {
+TEST_CASE("partial sums stay partial under several new names") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, in, hidden>(m, {.seed = 1});
     auto const y = random_normal<double, L, hidden, out>(m, {.seed = 2});

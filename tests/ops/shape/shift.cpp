@@ -77,7 +77,7 @@ TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way ar
   });
 }
 
-TEST_CASE("shift in single precision, of integers, and of open sums") {
+TEST_CASE("shift in single precision, of integers, and of partial sums") {
   check_operation_in_float<shape<in, hidden>>([](auto const& x) { return shift<hidden>(x, 3); });
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(shift<length>(iota<int, L, length>(m), 1, -1));

@@ -16,7 +16,7 @@ constexpr auto slices = [](auto const& x, auto const& y) {
 
 }  // namespace
 
-TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays open") {
+TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays unreduced") {
   check_operation<shape<ten, hidden>, shape<in, ten>>(slices);
 }
 

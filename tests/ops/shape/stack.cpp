@@ -19,7 +19,7 @@ constexpr auto stacks = [](auto const& x, auto const& y, auto const& z) {
 
 }  // namespace
 
-TEST_CASE("stack along a first, a middle and a last dimension; of parameters the gradient stays open") {
+TEST_CASE("stack along a first, a middle and a last dimension; of parameters the gradient stays unreduced") {
   check_operation<shape<batch, hidden>, shape<batch, hidden>, shape<batch, hidden>>(stacks);
   check_operation_in_float<shape<batch>, shape<batch>>(
       [](auto const& x, auto const& y) { return stack<two>(x, y); });
@@ -43,7 +43,7 @@ TEST_CASE("a stack of what was unstacked, and of numbers") {
   });
 }
 
-TEST_CASE("a stack along a split dimension: each process keeps its part, of open sums too") {
+TEST_CASE("a stack along a split dimension: each process keeps its part, of partial sums too") {
   // `hidden`, `heads` and `key` are split under many layouts, over axes that split the other dimensions
   // nowhere
   check_operation<shape<length>, shape<length>>(
@@ -52,9 +52,10 @@ TEST_CASE("a stack along a split dimension: each process keeps its part, of open
       [](auto const& x, auto const& y) { return stack<heads, 1>(x, y, y, x, x, y, x, exp(y)); });
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, in> w{m, normal{1}};
-    // owes the axes of batch
+    // is unreduced over the axes of batch
     auto const s = partial_einsum<in>(random_normal<double, L, batch>(m, {.seed = 2}), w);
-    if constexpr (accepted<detail::open_verdict<L, shape<vocab>, detail::axes_owed_by<decltype(s)>>>) {
+    if constexpr (accepted<
+                      detail::partial_sum_verdict<L, shape<vocab>, detail::unreduced_axes_in<decltype(s)>>>) {
       auto const z = finish(stack<vocab>(s, 2.0 * s, s, s, s, s, s, 3.0 * s));
       see(z);
       backward(sum(z * z));
@@ -63,7 +64,7 @@ TEST_CASE("a stack along a split dimension: each process keeps its part, of open
   });
 }
 
-TEST_CASE("open sums are stacked and unstacked open") {
+TEST_CASE("partial sums are stacked and unstacked open") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, hidden, three> w{m, normal{1}};
     auto const x         = random_normal<double, L, batch, hidden>(m, {.seed = 2});
@@ -90,7 +91,7 @@ TEST_CASE("a stack of a vector that a loop has made") {
   });
 }
 
-TEST_CASE("a vector of parameters, and one of open sums") {
+TEST_CASE("a vector of parameters, and one of partial sums") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     std::vector<parameter<double, L, batch, in>> weights;
     for (unsigned seed = 1; seed <= 2; ++seed) weights.emplace_back(m, normal{seed});

@@ -31,7 +31,7 @@ TEST_CASE("write along the last dimension; a slice of what was written is the pa
   });
 }
 
-TEST_CASE("a part written into an open sum is an open sum") {
+TEST_CASE("a part written into a partial sum is a partial sum") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, out> x{m, normal{1}};
     parameter<double, L, batch, in> y{m, normal{2}};

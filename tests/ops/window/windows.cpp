@@ -69,7 +69,7 @@ TEST_CASE("halo: each part with the edges of those next to it, and zeros at the 
   });
 }
 
-TEST_CASE("halo of whole parts, of integers and open sums", "[4]") {
+TEST_CASE("halo of whole parts, of integers and partial sums", "[4]") {
   auto& m         = processes<two_by_two>();
   auto const ids  = halo<hidden, 4, 4>(iota<int, tall, hidden>(m));
   int const first = 4 * static_cast<int>(m.coordinate<cols>() * 2 + m.coordinate<rows>());

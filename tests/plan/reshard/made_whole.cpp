@@ -61,7 +61,7 @@ static_assert(
     std::same_as<shown<says, x, x>,
                  is_split<length, reshard_for<2 * sent<by_length, by_batch, float, batch, length>, rows>>>);
 
-// what an open sum owes is added up on the way
+// a partial sum is reduced on the way
 static_assert(std::same_as<shown<says, partial<x, axes<cols>>>,
                            is_split<length, reshard_for<8 * 3 * 4 * 3 / 4 + 8 * 3 * 4, rows>>>);
 

@@ -64,12 +64,12 @@ TEST_CASE(
           continue;
         }
         for (placements const& other : all_layouts(sizes, mesh, true)) {
-          axis_set owed = static_cast<axis_set>(random() & 3);
-          for (placed const& d : whole) owed &= ~d.over.set();
-          REQUIRE(right(whole, other, owed, mesh, plan_reshard(parts, other, owed, mesh)));
-          owed = static_cast<axis_set>(random() & 3);
-          for (placed const& d : other) owed &= ~d.over.set();
-          REQUIRE(right(other, whole, owed, mesh, plan_reshard(other, parts, owed, mesh)));
+          axis_set unreduced = static_cast<axis_set>(random() & 3);
+          for (placed const& d : whole) unreduced &= ~d.over.set();
+          REQUIRE(right(whole, other, unreduced, mesh, plan_reshard(parts, other, unreduced, mesh)));
+          unreduced = static_cast<axis_set>(random() & 3);
+          for (placed const& d : other) unreduced &= ~d.over.set();
+          REQUIRE(right(other, whole, unreduced, mesh, plan_reshard(other, parts, unreduced, mesh)));
           good += 2;
         }
       }

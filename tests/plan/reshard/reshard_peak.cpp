@@ -33,17 +33,17 @@ static_assert(peak_is_counted<whole, mixed> && peak_is_counted<mixed, whole> &&
 static_assert(peak_is_counted<mixed, swapped> && peak_is_counted<turned, deep> &&
               peak_is_counted<mixed, deep> && peak_is_counted<deep, by_hidden>);
 
-/// The same of an open sum over all processes; its all-reduce is long enough to be made in parts.
+/// The same of a partial sum over all processes; its all-reduce is long enough to be made in parts.
 template<class To>
 constexpr bool peak_of_sum_is_counted = [] {
-  constexpr auto cost = dry_run<whole>([]<Layout L>(machine<L>& m) {
+  constexpr auto cost     = dry_run<whole>([]<Layout L>(machine<L>& m) {
     tensor<float, L, batch, hidden> const x{m};
     auto const open = as_partial<rows, cols>(x);
     auto const z    = reshard<To>(open);
   });
-  using plan          = reshard_plan<whole, To, shape<batch, hidden>, 3>;
-  extent const addend = 4 * 512 * 4096;  // x itself lives on beside its addends
-  return cost.peak_bytes() == plan::steps.peak_bytes(4) + addend &&
+  using plan              = reshard_plan<whole, To, shape<batch, hidden>, 3>;
+  extent const local_term = 4 * 512 * 4096;  // x itself lives on beside its local terms
+  return cost.peak_bytes() == plan::steps.peak_bytes(4) + local_term &&
          cost.bytes_sent() == plan::steps.sent_bytes(4);
 }();
 static_assert(peak_of_sum_is_counted<whole> && peak_of_sum_is_counted<mixed> &&

@@ -38,11 +38,11 @@ struct ragged : layout<grid, split<batch, cols>> {};
 
 using S = shape<batch, hidden>;  // 8 x 12
 
-template<class From, class To, axis_set Owed = 0>
-constexpr reshard_steps const& steps = reshard_plan<From, To, S, Owed>::steps;
+template<class From, class To, axis_set Unreduced = 0>
+constexpr reshard_steps const& steps = reshard_plan<From, To, S, Unreduced>::steps;
 
-template<class From, class To, axis_set Owed = 0>
-using verdict = typename reshard_plan<From, To, S, Owed>::verdict;
+template<class From, class To, axis_set Unreduced = 0>
+using verdict = typename reshard_plan<From, To, S, Unreduced>::verdict;
 
 constexpr bool is(reshard_move const& m, transfer_kind what, axis_set over, extent send, extent result,
                   extent block) {
@@ -108,7 +108,7 @@ static_assert(steps<batch_twice, hidden_twice>.count == 1 &&
                  24, 24, 6));
 static_assert(steps<lanes_first, hidden_twice>.count == 1 && steps<batch_twice, hidden_turned>.count == 1);
 
-// What is owed is summed where no dimension is split over it, and else reduce-scattered.
+// What is unreduced is summed where no dimension is split over it, and else reduce-scattered.
 constexpr auto sum = steps<whole, whole, over_rows>.moves[0];
 static_assert(steps<whole, whole, over_rows>.count == 1 &&
               is(sum, transfer_kind::all_reduce, over_rows, 96, 96, 96));
@@ -188,7 +188,7 @@ using crossing = reshard_plan<across, crossed, shape<batch, inside, depth>>;
 static_assert(crossing::steps.count == 3 && crossing::steps.calls() == 3);
 static_assert(crossing::steps.sent_bytes(1) == 64 / 2 + 64 * 3 / 4 + 64 / 2);
 
-// An open sum that comes to be split along another dimension: one reduce-scatter.
+// A partial sum that comes to be split along another dimension: one reduce-scatter.
 static_assert(steps<by_lanes, unlike, over_rows>.count == 1 &&
               is(steps<by_lanes, unlike, over_rows>.moves[0], transfer_kind::reduce_scatter, over_rows, 48,
                  24, 24));
@@ -224,7 +224,7 @@ static_assert(std::same_as<renaming_reshard_plan<whole, shape<hidden>, whole, sh
 // Other objections name what is wrong in the user's words.
 static_assert(std::same_as<verdict<by_batch, on_a_line>, layouts_are_of_different_meshes<grid, line>>);
 static_assert(std::same_as<verdict<whole, ragged>, parts_do_not_divide_dim<batch, 8, 3>>);
-static_assert(std::same_as<verdict<by_batch, whole, over_rows>, owed_axis_splits_dim<rows, batch>>);
+static_assert(std::same_as<verdict<by_batch, whole, over_rows>, unreduced_axis_splits_dim<rows, batch>>);
 
 // A layout and its dry form have one plan, and a scalar has one too.
 static_assert(&reshard_plan<dry<by_batch>, dry<whole>, S>::steps == &steps<by_batch, whole>);

@@ -17,10 +17,10 @@ namespace {
 
 using namespace simulated;
 
-// Where axes stand: the list of each dimension, and the axes owed.
+// Where axes stand: the list of each dimension, and the axes unreduced.
 struct place {
   std::vector<std::vector<int>> lists;
-  std::set<int> owed;
+  std::set<int> unreduced;
   friend auto operator<=>(place const&, place const&) = default;
 };
 
@@ -31,11 +31,11 @@ std::vector<place> all_places(vec const& mesh, vec const& sizes) {
     grew = false;
     for (place const& p : std::set<place>(found))
       for (int a = 0; a < static_cast<int>(mesh.size()); ++a) {
-        bool used = p.owed.count(a) > 0;
+        bool used = p.unreduced.count(a) > 0;
         for (auto const& l : p.lists) used = used || std::count(l.begin(), l.end(), a) > 0;
         if (used || mesh[at(a)] == 1) continue;
         place q = p;
-        q.owed.insert(a);
+        q.unreduced.insert(a);
         grew = found.insert(q).second || grew;
         for (std::size_t d = 0; d < sizes.size(); ++d) {
           extent parts = mesh[at(a)];
@@ -96,7 +96,7 @@ struct rules {
       as_many         = as_many && parts(p.lists[d]) == parts(q.lists[d]);
     }
     extent const b = shard(p) * wide;
-    if (p.owed == q.owed) {
+    if (p.unreduced == q.unreduced) {
       n = 1;
       if (grows) return what = transfer_kind::slice, bytes = 0, true;
       if (shrinks)
@@ -109,10 +109,11 @@ struct rules {
       if (as_many) return what = transfer_kind::permute, bytes = b, true;
       return false;
     }
-    if (!std::includes(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end())) return false;
+    if (!std::includes(p.unreduced.begin(), p.unreduced.end(), q.unreduced.begin(), q.unreduced.end()))
+      return false;
     std::set<int> summed;
     std::set<int> came = used(q);
-    std::set_difference(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end(),
+    std::set_difference(p.unreduced.begin(), p.unreduced.end(), q.unreduced.begin(), q.unreduced.end(),
                         std::inserter(summed, summed.end()));
     for (int a : used(p)) came.erase(a);
     n = 1;
@@ -172,9 +173,9 @@ struct rules {
     return dims;
   }
 
-  axis_set owed_at(place const& p) const {
+  axis_set unreduced_at(place const& p) const {
     axis_set set = 0;
-    for (int a : p.owed) set |= axis_set{1} << a;
+    for (int a : p.unreduced) set |= axis_set{1} << a;
     return set;
   }
 
@@ -197,13 +198,13 @@ int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
   for (std::size_t from = 0; from < places.size(); from += sample) {
     auto const best = r.prices(places, from, wide);
     for (std::size_t to = 0; to < places.size(); ++to) {
-      if (!places[to].owed.empty()) continue;
+      if (!places[to].unreduced.empty()) continue;
       placements const here     = r.placed_as(places[from]);
       placements const there    = r.placed_as(places[to]);
-      axis_set const owed       = r.owed_at(places[from]);
-      reshard_steps const steps = plan_reshard(here, there, owed, mesh);
-      INFO("from " << Catch::Detail::stringify(places[from].lists) << " owed " << owed << " to "
-                   << Catch::Detail::stringify(places[to].lists));
+      axis_set const unreduced  = r.unreduced_at(places[from]);
+      reshard_steps const steps = plan_reshard(here, there, unreduced, mesh);
+      INFO("from " << Catch::Detail::stringify(places[from].lists) << " unreduced over " << unreduced
+                   << " to " << Catch::Detail::stringify(places[to].lists));
       REQUIRE(steps.fault.what == reshard_fault::none);
       auto const ours = rules::price_of(steps, wide);
       CHECK(std::get<0>(ours) == std::get<0>(best[to]));
@@ -211,7 +212,7 @@ int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
       CHECK(std::get<2>(ours) == std::get<2>(best[to]));
       CHECK(std::get<3>(ours) == std::get<3>(best[to]));
       CHECK(std::get<4>(ours) == std::get<4>(best[to]));
-      REQUIRE(right(here, there, owed, mesh, steps));
+      REQUIRE(right(here, there, unreduced, mesh, steps));
       ++pairs;
     }
   }

@@ -17,7 +17,7 @@ struct random_case {
   vec mesh;
   placements from;
   placements to;
-  axis_set owed = 0;
+  axis_set unreduced = 0;
 
   random_case(std::mt19937& random, vec const& axes) : mesh(axes), from(1 + random() % 3), to(from.size()) {
     axis_set split = 0;
@@ -36,7 +36,7 @@ struct random_case {
     for (std::size_t d = 0; d < from.size(); ++d)
       from[d].size = to[d].size =
           std::lcm(from[d].parts, to[d].parts) * static_cast<extent>(1 + random() % 3);
-    owed = static_cast<axis_set>(random()) & ((axis_set{1} << mesh.size()) - 1) & ~split;
+    unreduced = static_cast<axis_set>(random()) & ((axis_set{1} << mesh.size()) - 1) & ~split;
   }
 };
 
@@ -48,10 +48,10 @@ TEST_CASE("moves bring every element to its place") {
   for (vec const& mesh : {vec{2, 2}, vec{2, 3}, vec{2, 2, 2}, vec{3, 1, 2}, vec{4, 2, 2}})
     for (int n = 0; n < 800; ++n) {
       random_case const c(random, mesh);
-      reshard_steps const steps = plan_reshard(c.from, c.to, c.owed, mesh);
+      reshard_steps const steps = plan_reshard(c.from, c.to, c.unreduced, mesh);
       INFO("case " << n << " on " << mesh.size() << " axes");
       REQUIRE(steps.fault.what == reshard_fault::none);
-      REQUIRE(right(c.from, c.to, c.owed, mesh, steps));
+      REQUIRE(right(c.from, c.to, c.unreduced, mesh, steps));
       for (reshard_move const& m : steps) ++kinds[m.what];
     }
   CHECK(kinds.size() == 6);  // each kind of move has been seen
@@ -66,32 +66,33 @@ TEST_CASE("what goes on being a sum is the same sum in its new place") {
       axis_set rides = static_cast<axis_set>(random()) & 7;
       for (placements const* side : {&c.from, &c.to})
         for (placed const& d : *side) rides &= ~d.over.set();
-      reshard_steps const steps = plan_reshard(c.from, c.to, c.owed & ~rides, mesh, rides);
+      reshard_steps const steps = plan_reshard(c.from, c.to, c.unreduced & ~rides, mesh, rides);
       REQUIRE(steps.fault.what == reshard_fault::none);
       for (reshard_move const& m : steps) REQUIRE((m.over & rides) == 0);
 
-      // summed over the other axes only, and each process's own addends along those that ride
+      // summed over the other axes only, and each process's own local terms along those that ride
       shards value;
       for (extent p = 0; p < product(mesh); ++p) {
         vec const who = coordinates(p, mesh);
-        value.push_back(shard_of(c.from, who, mesh,
-                                 [&](extent index) { return element_of_sum(index, c.owed | rides, who); }));
+        value.push_back(shard_of(c.from, who, mesh, [&](extent index) {
+          return element_of_sum(index, c.unreduced | rides, who);
+        }));
       }
       for (reshard_move const& m : steps) value = after(m, value, mesh);
       for (extent p = 0; p < product(mesh); ++p) {
-        vec const who     = coordinates(p, mesh);
-        auto const addend = [&](extent index) {
+        vec const who         = coordinates(p, mesh);
+        auto const local_term = [&](extent index) {
           extent sum = 0;
           for (extent q = 0; q < product(mesh); ++q) {
             vec const other = coordinates(q, mesh);
             bool counts     = true;  // one for each coordinate on the axes that are summed
             for (std::size_t a = 0; a < mesh.size(); ++a)
-              counts = counts && ((c.owed & ~rides) >> a & 1 || other[a] == who[a]);
-            if (counts) sum += element_of_sum(index, c.owed | rides, other);
+              counts = counts && ((c.unreduced & ~rides) >> a & 1 || other[a] == who[a]);
+            if (counts) sum += element_of_sum(index, c.unreduced | rides, other);
           }
           return sum;
         };
-        REQUIRE(value[at(p)] == shard_of(c.to, who, mesh, addend));
+        REQUIRE(value[at(p)] == shard_of(c.to, who, mesh, local_term));
       }
       riding += rides != 0;
     }

@@ -31,21 +31,21 @@ inline vec coordinates(extent index, vec const& sizes) {
   return c;
 }
 
-// The value of one element: every process has a part of its own in a sum over `owed`.
-inline extent element_of_sum(extent index, axis_set owed, vec const& who) {
+// The value of one element: every process has a part of its own in a sum over `unreduced`.
+inline extent element_of_sum(extent index, axis_set unreduced, vec const& who) {
   extent salt = 0;
   for (std::size_t a = 0; a < who.size(); ++a)
-    if (owed >> a & 1) salt = salt * 7 + who[a] + 1;
+    if (unreduced >> a & 1) salt = salt * 7 + who[a] + 1;
   return index + 1 + salt * (index % 11 + 3);
 }
 
-inline extent summed(extent index, axis_set owed, vec const& mesh) {
+inline extent summed(extent index, axis_set unreduced, vec const& mesh) {
   extent sum = 0;
   for (extent p = 0; p < product(mesh); ++p) {
     vec const who = coordinates(p, mesh);
-    bool counts   = true;  // one process for each coordinate on the owed axes
-    for (std::size_t a = 0; a < mesh.size(); ++a) counts = counts && ((owed >> a & 1) || who[a] == 0);
-    if (counts) sum += element_of_sum(index, owed, who);
+    bool counts   = true;  // one process for each coordinate on the unreduced axes
+    for (std::size_t a = 0; a < mesh.size(); ++a) counts = counts && ((unreduced >> a & 1) || who[a] == 0);
+    if (counts) sum += element_of_sum(index, unreduced, who);
   }
   return sum;
 }
@@ -136,19 +136,19 @@ inline shards after(reshard_move const& m, shards const& before, vec const& mesh
   return result;
 }
 
-/// Do the moves bring every element from where `from` has it to where `to` wants it, summed over `owed`?
-inline bool right(placements const& from, placements const& to, axis_set owed, vec const& mesh,
+/// Do the moves bring every element from where `from` has it to where `to` wants it, summed over `unreduced`?
+inline bool right(placements const& from, placements const& to, axis_set unreduced, vec const& mesh,
                   reshard_steps const& steps) {
   shards value;
   for (extent p = 0; p < product(mesh); ++p) {
     vec const who = coordinates(p, mesh);
     value.push_back(
-        shard_of(from, who, mesh, [&](extent index) { return element_of_sum(index, owed, who); }));
+        shard_of(from, who, mesh, [&](extent index) { return element_of_sum(index, unreduced, who); }));
   }
   for (reshard_move const& m : steps) value = after(m, value, mesh);
   for (extent p = 0; p < product(mesh); ++p)
-    if (value[at(p)] !=
-        shard_of(to, coordinates(p, mesh), mesh, [&](extent index) { return summed(index, owed, mesh); }))
+    if (value[at(p)] != shard_of(to, coordinates(p, mesh), mesh,
+                                 [&](extent index) { return summed(index, unreduced, mesh); }))
       return false;
   return true;
 }

@@ -27,9 +27,9 @@ constexpr Loss gone_back(Loss const& loss) {
 ///     auto loss = accumulate<4>([&](extent i) { return net.loss(micro_batch<batch, quarter>(x, i)) / 4; });
 ///     opt.step(net.parameters());
 ///
-/// The gradients of parameters are sums over the micro-batches. They stay open, so each is sent once, by the
-/// optimizer, whatever N is; sums over processes in the forward pass and of intermediate gradients are sent
-/// for each micro-batch. For the mean over a batch, divide each loss by N.
+/// The gradients of parameters are sums over the micro-batches. They stay unreduced, so each is sent once, by
+/// the optimizer, whatever N is; sums over processes in the forward pass and of intermediate gradients are
+/// sent for each micro-batch. For the mean over a batch, divide each loss by N.
 template<int N, class F>
 constexpr auto accumulate(F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");

@@ -14,8 +14,8 @@ inline namespace v0 {
 template<int Given, int Wanted>
 struct not_one_gradient_each {};
 
-/// What was returned as the gradient of an operand is not a tensor, or an open sum, of the operand's element
-/// type and layout.
+/// What was returned as the gradient of an operand is not a tensor, or a partial sum, of the operand's
+/// element type and layout.
 template<class Given, class Operand>
 struct not_the_gradient_of {};
 
@@ -26,7 +26,7 @@ struct gradient_has_other_dims {};
 
 namespace detail {
 
-/// Whether `G` can be the gradient of `X`: `X` itself, or an open sum of it.
+/// Whether `G` can be the gradient of `X`: `X` itself, or a partial sum of it.
 template<class X, class G>
 struct gradient_objection : std::type_identity<not_the_gradient_of<G, X>> {};
 template<class X>
@@ -91,8 +91,8 @@ constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) 
       // a gradient is cleared beyond the count, and outlives a step: it must not be the elements of a
       // parameter
       bool const borrowed = !own.handle().alone() && !own.handle().is(dz.handle());
-      if (borrowed) contribute(to, copied(own), owed_by(gradient));
-      else contribute(to, own, owed_by(gradient));
+      if (borrowed) contribute(to, copied(own), unreduced_axes_of(gradient));
+      else contribute(to, own, unreduced_axes_of(gradient));
     };
     (give(*std::get<I>(targets), std::get<I>(gradients)), ...);
   }(std::make_index_sequence<std::tuple_size_v<decltype(targets)>>{});
@@ -109,8 +109,8 @@ constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X c
 }  // namespace detail
 
 /// f(x...), whose gradients are those that `g(dz, x...)` computes: one for each operand of a floating type,
-/// in the dimensions of the operand, as a tuple if there are several. Each is a tensor, or an open sum that
-/// owes what a gradient may owe.
+/// in the dimensions of the operand, as a tuple if there are several. Each is a tensor, or a partial sum that
+/// is unreduced over axes that a gradient may be unreduced over.
 ///
 ///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&)
 ///     { return clamp(dz, -1, 1); }, x);

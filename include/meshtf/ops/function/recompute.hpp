@@ -85,13 +85,13 @@ private:
   static constexpr bool has_gradient(Value const& value) {
     return value.needs_gradient() && value.slot().sum;
   }
-  /// The gradient that `value` has collected goes on to the same value, computed again: finished or open, as
-  /// it came.
+  /// The gradient that `value` has collected goes on to the same value, computed again: finished or partial,
+  /// as it came.
   template<class Value>
   static constexpr void hand_on(Value const& value, Value const& again) {
     if (!has_gradient(value) || !again.needs_gradient()) return;
     auto& slot = value.slot();
-    contribute(again, Value{value.machine(), std::move(slot.sum)}, slot.owed, slot.why);
+    contribute(again, Value{value.machine(), std::move(slot.sum)}, slot.unreduced, slot.why);
   }
   constexpr void go_back() {
     bool wanted = false;
@@ -108,8 +108,8 @@ private:
 }  // namespace detail
 
 /// f(x...), whose intermediate values are not kept for the backward pass: it computes f again instead. `x`
-/// and the results are tensors or open sums; several results are a tuple, or a struct with `values()` such as
-/// `nn::residual`.
+/// and the results are tensors or partial sums; several results are a tuple, or a struct with `values()` such
+/// as `nn::residual`.
 ///
 ///     auto h = recompute([&block](auto const& x, auto const& mask) { return block(x, mask); }, x, mask);
 ///
@@ -139,7 +139,7 @@ constexpr auto recompute(F&& f, X const&... x) {
     auto const own = [&wanted](auto const& value) {
       auto fresh = value.without_slot();
       if (value.needs_gradient()) {
-        fresh.need_gradient(value.gradient_stays_open());
+        fresh.need_gradient(value.gradient_stays_unreduced());
         wanted = true;
       }
       return fresh;

@@ -19,21 +19,22 @@ inline namespace v0 {
 /// own: the ids look among them. These may be split like any other, and cost nothing.
 /// `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where
 /// it stands. Local where `V` is whole. Where `V` is split, no row of the table travels: the result is
-/// all-reduced over the axes of `V`. Gradient: dz is added to the rows it came from, and owes the axes of the
-/// dimensions that only the ids have. Where the table is an open sum, the result is open over what the table
-/// owes and over the axes that split `V`, and nothing is sent.
+/// all-reduced over the axes of `V`. Gradient: dz is added to the rows it came from, and is unreduced over
+/// the axes of the dimensions that only the ids have. Where the table is a partial sum, the result is
+/// unreduced over the table's unreduced axes and the axes that split `V`, and nothing is sent.
 template<Dimension V, detail::Operand X, Tensor I>
 constexpr auto gather(X const& operand, I const& ids,
                       std::source_location at = std::source_location::current()) {
-  using T       = detail::element_in<X>;
-  using L       = detail::layout_in<X>;
-  using U       = typename I::element_type;
-  using plan    = gather_plan<actual<L>, detail::shape_in<X>, V, typename I::shape_type>;
-  using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal,
-                                     operands_have_different_elements<std::int32_t, U>>;
-  using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename I::layout_type>>,
-                                  number, typename plan::verdict,
-                                  detail::open_verdict<L, typename I::shape_type, detail::axes_owed_by<X>>>;
+  using T      = detail::element_in<X>;
+  using L      = detail::layout_in<X>;
+  using U      = typename I::element_type;
+  using plan   = gather_plan<actual<L>, detail::shape_in<X>, V, typename I::shape_type>;
+  using number = std::conditional_t<std::is_same_v<U, std::int32_t>, legal,
+                                    operands_have_different_elements<std::int32_t, U>>;
+  using verdict =
+      first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename I::layout_type>>, number,
+                      typename plan::verdict,
+                      detail::partial_sum_verdict<L, typename I::shape_type, detail::unreduced_axes_in<X>>>;
   static_assert(accepted<verdict>, "meshtf: gather can't take these rows of this table");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -43,11 +44,11 @@ constexpr auto gather(X const& operand, I const& ids,
     auto& m           = table.machine();
     m.enter("gather", at);
     detail::expect_one_mesh(m, ids.machine());
-    detail::open_sum<tensor_of<T, L, typename plan::result>> z{
+    detail::local_result<tensor_of<T, L, typename plan::result>> z{
         tensor_of<T, L, typename plan::result>::uninitialised(m), plan::finished_over,
         &detail::reason_to_look_up<actual<L>, typename plan::loops>};
     m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.value.data());
-    detail::add_up_unless_open<X>(z);
+    detail::reduce_unless_partial<X>(z);
 
     if constexpr (FloatingElement<T>)
       if (detail::wants_gradient(table))
@@ -58,13 +59,14 @@ constexpr auto gather(X const& operand, I const& ids,
             dz.machine().run(task::scatter_rows<computed<T>>{}, plan::rows, sums.data(), ids.value().data(),
                              wide.data());
             detail::contribute(table, detail::each<T, detail::shape_in<X>>(function::identity{}, sums),
-                               plan::table_owes);
+                               plan::table_unreduced);
           } else {
             dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
-            detail::contribute(table, sums, plan::table_owes);
+            detail::contribute(table, sums, plan::table_unreduced);
           }
         });
-    return detail::result_of<axes_of<L, V>, X>(std::move(z.value), detail::owed_by(operand) | z.owed);
+    return detail::result_of<axes_of<L, V>, X>(std::move(z.value),
+                                               detail::unreduced_axes_of(operand) | z.unreduced);
   }
 }
 

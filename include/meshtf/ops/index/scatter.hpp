@@ -16,8 +16,8 @@ using scatter_operands =
     first_objection<meeting_verdict<How, X, Y>, operands_fit<X, Y>,
                     fit_verdict<tensor<std::int32_t, layout_in<X>>,
                                 tensor<typename I::element_type, typename I::layout_type>>,
-                    open_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>,
-                                 union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>>>;
+                    partial_sum_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>,
+                                        union_of<layout_in<X>, unreduced_axes_in<X>, unreduced_axes_in<Y>>>>;
 
 /// Under an undecided layout: dimensions that only the ids have must be whole.
 template<class L, class M, class... D>
@@ -58,7 +58,8 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
 /// dimensions that only the ids have must be whole. `ids` hold numbers from 0 to V::size - 1; any other
 /// number ends the program with a message that says where it stands. Local: where `V` is split, each process
 /// writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an
-/// update the row of dz that it wrote, which owes the axes of V, or zeros if a later update replaced it.
+/// update the row of dz that it wrote, which is unreduced over the axes of V, or zeros if a later update
+/// replaced it.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
 [[nodiscard]] constexpr auto scatter(X const& base, I const& ids, Y const& updates,
                                      std::source_location at = std::source_location::current()) {
@@ -74,11 +75,11 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     detail::entered(base).machine().enter("scatter", at);
     detail::keep_updates_whole<L>(detail::entered(base).machine(),
                                   without<typename I::shape_type, detail::shape_in<X>>{});
-    if constexpr (detail::OpenSum<X>) {
-      axis_set const owed = base.owed() | updates.owed();
-      auto const x        = detail::addends_over(base, owed);
+    if constexpr (detail::PartialSum<X>) {
+      axis_set const unreduced = base.owed() | updates.owed();
+      auto const x             = detail::local_terms_over(base, unreduced);
       return detail::result_of<axes<>, X, Y>(
-          detail::scattered<plan>(x, ids, detail::addends_over(updates, owed)), owed);
+          detail::scattered<plan>(x, ids, detail::local_terms_over(updates, unreduced)), unreduced);
     } else {
       return detail::scattered<plan>(detail::entered(base), ids, detail::entered(updates));
     }

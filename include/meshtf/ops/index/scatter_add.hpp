@@ -8,14 +8,14 @@ inline namespace v0 {
 
 namespace detail {
 
-/// This process's part of the result of `scatter_add` of tensors, or of addends of sums over `open`. The sum
-/// of many rows is rounded once.
+/// This process's part of the result of `scatter_add` of tensors, or of local terms of sums over `unreduced`.
+/// The sum of many rows is rounded once.
 template<class Plan, class T, class L, class... B, Tensor I, class... U>
 constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T, L, U...> const& updates) {
   auto& m = base.machine();
   expect_one_mesh(m, ids.machine(), updates.machine());
   auto const add = [&](auto const& to, auto const& rows) {
-    auto z = copied_once(to, Plan::table_owes);
+    auto z = copied_once(to, Plan::table_unreduced);
     m.run(task::scatter_rows<computed<T>>{.checks = true}, Plan::rows, z.data(), ids.data(), rows.data());
     return z;
   };
@@ -41,8 +41,8 @@ constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T
 /// 1; any other number ends the program with a message that says where it stands. Where `V` is split, or a
 /// dimension that the ids share with `base`, each process adds to the rows that it has, and sends nothing for
 /// that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base`
-/// dz; of the updates the rows of dz that the ids name, which owe the axes of V. Two open sums give an open
-/// sum, which owes the axes of the updates, too.
+/// dz; of the updates the rows of dz that the ids name, which are unreduced over the axes of V. Two partial
+/// sums give a partial sum, which is unreduced over the axes of the updates, too.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
 [[nodiscard]] constexpr auto scatter_add(X const& base, I const& ids, Y const& updates,
                                          std::source_location at = std::source_location::current()) {
@@ -62,9 +62,9 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     auto& m = detail::entered(base).machine();
     m.enter("scatter_add", at);
     auto const add = [&](base_t const& x, rows_t const& y) {
-      detail::open_sum<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_owes,
-                                 &detail::reason_to_sum<actual<L>, typename plan::loops>};
-      detail::add_up_unless_open<X>(z);
+      detail::local_result<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_unreduced,
+                                     &detail::reason_to_sum<actual<L>, typename plan::loops>};
+      detail::reduce_unless_partial<X>(z);
       if constexpr (FloatingElement<T>)
         if (detail::wants_gradient(x, y))
           detail::record(z.value, [x = x.without_value(), ids = detail::keep(ids, y.needs_gradient()),
@@ -80,13 +80,13 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
           });
       return z;
     };
-    if constexpr (detail::OpenSum<X>) {
-      axis_set const owed = base.owed() | updates.owed();
-      auto const x        = detail::addends_over(base, owed);
-      auto z              = add(x, detail::addends_over(updates, owed));
+    if constexpr (detail::PartialSum<X>) {
+      axis_set const unreduced = base.owed() | updates.owed();
+      auto const x             = detail::local_terms_over(base, unreduced);
+      auto z                   = add(x, detail::local_terms_over(updates, unreduced));
       return detail::result_of<
           detail::axes_that_split<L, without<typename I::shape_type, detail::shape_in<X>>>, X, Y>(
-          std::move(z.value), owed | z.owed);
+          std::move(z.value), unreduced | z.unreduced);
     } else {
       return add(detail::entered(base), detail::entered(updates)).value;
     }

@@ -25,8 +25,8 @@ struct norm_and_statistics {
 /// The variance is that of all elements, not an estimate. The mean is computed first, so no digits are lost
 /// where it is large. Where another dimension than `Channels...` is split, be it batch or space, two
 /// all-reduces of one number a channel join the parts. The gradient of `x` sends one of two numbers a
-/// channel: the gradients of scale and bias, so that these owe nothing any more. If `x` needs none, they owe
-/// the axes that split `x`. The tape keeps `x`.
+/// channel: the gradients of scale and bias, which are reduced by it. If `x` needs none, they are unreduced
+/// over the axes that split `x`. The tape keeps `x`.
 /// Errors: `batch_norm_verdict`. Source: Ioffe, Szegedy, Batch Normalization (2015).
 template<Dimension... Channels, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -38,7 +38,8 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
   using fit   = detail::scales_fit<X, S, B>;
   using verdict =
       batch_norm_verdict<actual<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type>;
-  static_assert(accepted<whole>, "meshtf: batch_norm is not linear: batch_norm<...>(finish(x), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return norm_and_statistics<detail::rejected, detail::rejected>{};
@@ -75,7 +76,8 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
   using verdict =
       batch_norm_verdict<actual<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type,
                          typename Mean::shape_type, typename Variance::shape_type>;
-  static_assert(accepted<whole>, "meshtf: batch_norm is not linear: batch_norm<...>(finish(x), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
@@ -101,8 +103,8 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
             if (!scale.needs_gradient()) return;
             auto const turns =
                 detail::reduced<reduction::sum, row>(function::times_distance{}, dz, x.value(), mean.value());
-            detail::contribute(scale, detail::each<T, row>(function::times{}, turns.value, rstd), turns.owed,
-                               turns.why);
+            detail::contribute(scale, detail::each<T, row>(function::times{}, turns.value, rstd),
+                               turns.unreduced, turns.why);
           });
     return z;
   }

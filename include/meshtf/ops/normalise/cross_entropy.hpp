@@ -87,8 +87,8 @@ struct cross_entropy_options {
 /// order; any other number ends the program with a message that says where it stands. Where `Class` is split,
 /// no logits travel: one all-reduce joins the maxima, another the sums and the targets' logits together. The
 /// probabilities are not stored: the gradient is dlogits = (exp(logits - log total) - [target]) * dz; it
-/// sends nothing and owes nothing. With label smoothing the second all-reduce also carries the sum of the
-/// logits: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`. Of
+/// sends nothing and needs no reduction. With label smoothing the second all-reduce also carries the sum of
+/// the logits: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`. Of
 /// bfloat16 logits the losses are float: a mean of many would round away what a step gains.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, detail::FloatingOperand X, Tensor Y>
@@ -106,7 +106,8 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
                                      operands_have_different_elements<std::int32_t, U>>;
   using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename Y::layout_type>>,
                                   number, typename plan::verdict>;
-  static_assert(accepted<whole>, "meshtf: softmax_cross_entropy is not linear: finish(logits)");
+  static_assert(accepted<whole>,
+                "meshtf: softmax_cross_entropy needs a finished value: write finish(logits)");
   static_assert(accepted<verdict>, "meshtf: softmax_cross_entropy can't use these targets");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

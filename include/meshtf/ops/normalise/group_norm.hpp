@@ -17,8 +17,8 @@ inline namespace v0 {
 /// Without `member`, each channel is normalised by itself ("instance norm"). Along one dimension,
 /// `layer_norm` takes fewer passes over memory. The mean comes first, so no digits are lost where it is
 /// large. Where a dimension of `Along...` is split, two all-reduces of one number a group join the parts, and
-/// one of two numbers a group in the gradient of `x`. Those of scale and bias owe the axes that split what
-/// they lack. The tape keeps `x`.
+/// one of two numbers a group in the gradient of `x`. Those of scale and bias are unreduced over the axes
+/// that split what they lack. The tape keeps `x`.
 /// Errors: `group_norm_verdict`. Source: Wu, He, Group Normalization (2018).
 template<Dimension... Along, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto group_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -33,7 +33,8 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
       sizeof...(Along) > 0,
       "meshtf: group_norm names the dimensions it works along: group_norm<height, width, member>(x, scale, "
       "bias)");
-  static_assert(accepted<whole>, "meshtf: group_norm is not linear: group_norm<...>(finish(x), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: group_norm needs a finished value: write group_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>, "meshtf: group_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};

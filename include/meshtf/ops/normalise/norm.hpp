@@ -83,10 +83,10 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
   auto& m    = x.machine();
   auto& slot = x.slot();
   expect_tape(slot.left, m.now());
-  if (slot.sum) m.must_know(slot.owed);
-  // Not in one pass: if the first contribution is an open sum, since this one is whole; of counted
+  if (slot.sum) m.must_know(slot.unreduced);
+  // Not in one pass: if the first contribution is a partial sum, since this one is whole; of counted
   // dimensions, since what is not counted is cleared.
-  if ((CountedDimension<D> || ...) || (slot.sum && slot.owed != 0)) {
+  if ((CountedDimension<D> || ...) || (slot.sum && slot.unreduced != 0)) {
     auto dx = tensor<T, L, D...>::uninitialised(m);
     compute(false, static_cast<T const*>(nullptr), dx.data());
     contribute(x, dx);
@@ -136,8 +136,8 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
       run_norm_gradient<Plan, Centred>(m, wants, arrays);
     });
   else run_norm_gradient<Plan, Centred>(m, wants, arrays);
-  if (wants.scale) contribute(scale.target(), S{m, std::move(dscale)}, Plan::owed_by_scale);
-  if (wants.bias) contribute(*bias, B{m, std::move(dbias)}, Plan::owed_by_scale);
+  if (wants.scale) contribute(scale.target(), S{m, std::move(dscale)}, Plan::scale_unreduced);
+  if (wants.bias) contribute(*bias, B{m, std::move(dbias)}, Plan::scale_unreduced);
 }
 
 /// The layer norm of x; with `adds`, that of x + y, which is written to `of`.
@@ -177,9 +177,9 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
 /// all-reduce joins the sum and the sum of squares of each part of a row. It is in double, so the variance of
 /// float rows is right even where the mean is a million times the deviation (for double rows, the error is
 /// 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. The tape
-/// keeps x, and the mean and deviation of each row. The gradient of x owes nothing; those of scale and bias
-/// owe the axes that split the rows. Rows of bfloat16 are widened and rounded in the same pass; their scale
-/// and bias may be float.
+/// keeps x, and the mean and deviation of each row. The gradient of x needs no reduction; those of scale and
+/// bias are unreduced over the axes that split the rows. Rows of bfloat16 are widened and rounded in the same
+/// pass; their scale and bias may be float.
 /// Source: Ba, Kiros, Hinton, Layer Normalization (2016).
 template<Dimension Along, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -189,7 +189,8 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   using plan    = norm_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = detail::vectors_verdict<X, Along, S, B>;
-  static_assert(accepted<whole>, "meshtf: layer_norm is not linear: layer_norm<...>(finish(x), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: layer_norm needs a finished value: write layer_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>, "meshtf: layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -215,7 +216,8 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   using plan    = norm_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = detail::vectors_verdict<X, Along, S>;
-  static_assert(accepted<whole>, "meshtf: rms_norm is not linear: rms_norm<...>(finish(x), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: rms_norm needs a finished value: write rms_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>, "meshtf: rms_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -258,8 +260,9 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   using verdict = first_objection<
       detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>, added,
       detail::vectors_verdict<X, Along, S, B>>;
-  static_assert(accepted<whole>,
-                "meshtf: residual_layer_norm is not linear: residual_layer_norm<...>(finish(x), ...)");
+  static_assert(
+      accepted<whole>,
+      "meshtf: residual_layer_norm needs a finished value: write residual_layer_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return residual_norm<rejected>{};

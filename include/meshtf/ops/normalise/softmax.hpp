@@ -49,7 +49,7 @@ MESHTF_COMPILE_MAP(2, function::log_plus)
 ///
 /// Subtracting the maximum first keeps finite inputs from overflowing. Where a dimension in `Along...` is
 /// split, the maximum and the sum are finished over its axes: two all-reduces of one number for each
-/// remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it owes nothing.
+/// remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it needs no reduction.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto softmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T  = detail::element_in<X>;
@@ -59,7 +59,7 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
                 "meshtf: softmax names the dimensions it works along: softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<actual<L>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: softmax is not linear: softmax<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: softmax needs a finished value: write softmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -100,7 +100,8 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
                 "meshtf: log_softmax names the dimensions it works along: log_softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<actual<L>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: log_softmax is not linear: log_softmax<...>(finish(x))");
+  static_assert(accepted<whole>,
+                "meshtf: log_softmax needs a finished value: write log_softmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: log_softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

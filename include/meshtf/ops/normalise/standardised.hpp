@@ -93,48 +93,49 @@ template<class X, class Row, class Scale>
 using group_and_scale =
     std::conditional_t<without<Row, Scale>::rank == 0, Scale, without<X, without<X, united<Row, Scale>>>>;
 
-/// Gives `x` the sums of `g` over the dimensions that it lacks; they are open over what `g` owes, too.
+/// Gives `x` the sums of `g` over the dimensions that it lacks; they are unreduced over the unreduced axes of
+/// `g`, too.
 template<class T, class L, class... D, class G>
-constexpr void contribute_sums(tensor<T, L, D...> const& x, open_sum<G> const& g) {
+constexpr void contribute_sums(tensor<T, L, D...> const& x, local_result<G> const& g) {
   if constexpr (std::is_same_v<shape<D...>, typename G::shape_type>) {
     contribute(x, g);
   } else {
     auto const sums = reduced<reduction::sum, shape<D...>>(function::identity{}, g.value);
-    contribute(x, sums.value, sums.owed | g.owed, g.owed != 0 ? g.why : sums.why);
+    contribute(x, sums.value, sums.unreduced | g.unreduced, g.unreduced != 0 ? g.why : sums.why);
   }
 }
 
 /// The sums of `g` times `scale` over the dimensions that `Row` lacks.
 template<class Row, class G, class S>
-constexpr auto scaled_sums(open_sum<G> const& g, S const& scale) {
+constexpr auto scaled_sums(local_result<G> const& g, S const& scale) {
   auto sums = reduced<reduction::sum, Row>(function::times{}, g.value, scale);
-  sums.owed |= g.owed;
-  if (g.owed != 0) sums.why = g.why;
+  sums.unreduced |= g.unreduced;
+  if (g.unreduced != 0) sums.why = g.why;
   return sums;
 }
 
-/// Finishes two open sums that nobody else reads and that owe the same axes. They travel in one message: a
-/// number for each channel or group is copied sooner than a second message is sent.
+/// Finishes two partial sums that nobody else reads and that are unreduced over the same axes. They travel in
+/// one message: a number for each channel or group is copied sooner than a second message is sent.
 template<class Sum>
-constexpr void finish_together(open_sum<Sum>& x, open_sum<Sum>& y) {
+constexpr void finish_together(local_result<Sum>& x, local_result<Sum>& y) {
   using T      = typename Sum::element_type;
   using M      = std::remove_cvref_t<decltype(x.value.machine())>;
   auto& m      = x.value.machine();
   auto const n = x.value.handle()->size();
   m.if_joined(
-      x.owed,
+      x.unreduced,
       [&] {
         storage<T, M> both{m, n * 2};
         T* const second = array_at<M>(both.data(), n);
         m.copy(n, static_cast<T const*>(x.value.data()), both.data());
         m.copy(n, static_cast<T const*>(y.value.data()), second);
         m.because(x.why);
-        m.all_reduce(reduction::sum, both.data(), n * 2, x.owed);
+        m.all_reduce(reduction::sum, both.data(), n * 2, x.unreduced);
         m.copy(n, static_cast<T const*>(both.data()), x.value.data());
         m.copy(n, static_cast<T const*>(second), y.value.data());
       },
       [] {});
-  x.owed = y.owed = 0;
+  x.unreduced = y.unreduced = 0;
 }
 
 /// The way back where the statistics are those of `x`, so that each element has a part in them. `part` is 1 /

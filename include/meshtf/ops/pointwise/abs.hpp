@@ -38,7 +38,7 @@ MESHTF_COMPILE_MAP(2, function::abs_gradient)
 template<detail::NumberOperand X>
 constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::abs::used, X>>,
-                "meshtf: abs is not linear: abs(finish(x))");
+                "meshtf: abs needs a finished value: write abs(finish(x))");
   return detail::pointwise<function::abs>(x, at);
 }
 

@@ -1,4 +1,4 @@
-// + - * / of tensors, open sums and numbers.
+// + - * / of tensors, partial sums and numbers.
 #pragma once
 
 #include <meshtf/core/function.hpp>
@@ -76,19 +76,19 @@ using operands_verdict =
                                                            typename X::shape_type, typename Y::shape_type>>;
 
 /// How two operands meet, after tensors of the shapes `More...`: the shape of the result, and whether they
-/// may meet. An open sum and a tensor, or two open sums, are objected to where the sum of the processes'
+/// may meet. A partial sum and a tensor, or two partial sums, are objected to where the sum of the processes'
 /// results would not be the result of their sum.
 template<algebra::meeting How, class X, class Y, class... More>
 struct meeting_of {
   using out  = broadcast_shape<More..., shape_in<X>, shape_in<Y>>;
-  using over = union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>;
+  using over = union_of<layout_in<X>, unreduced_axes_in<X>, unreduced_axes_in<Y>>;
   using verdict =
       first_objection<meeting_verdict<How, X, Y>, operands_verdict<tensor_in<X>, tensor_in<Y>, More...>,
-                      open_verdict<layout_in<X>, out, over>>;
+                      partial_sum_verdict<layout_in<X>, out, over>>;
 };
 
-/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums, each counts once along
-/// the axes that only the other one owes.
+/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two partial sums, each counts once
+/// along the axes over which only the other one is unreduced.
 template<class F, class Sign, Operand P, Operand Q>
 constexpr auto added(char const* name, std::source_location at, P const& p, Q const& q) {
   entered(p).machine().enter(name, at);
@@ -101,11 +101,11 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
       });
     return z;
   };
-  if constexpr (OpenSum<P>) {
-    axis_set const owed = p.owed() | q.owed();
-    auto const x        = addends_over(p, owed);
-    auto const y        = addends_over(q, owed);
-    return result_of<axes<>, P, Q>(add(x, y), owed);
+  if constexpr (PartialSum<P>) {
+    axis_set const unreduced = p.owed() | q.owed();
+    auto const x             = local_terms_over(p, unreduced);
+    auto const y             = local_terms_over(q, unreduced);
+    return result_of<axes<>, P, Q>(add(x, y), unreduced);
   } else {
     return add(entered(p), entered(q));
   }
@@ -116,46 +116,47 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 /// Two operands are broadcast to one another by the names of their dimensions. If one has all dimensions of
 /// the other, the result has its order (the left's if both have the same dimensions). If they share none, the
 /// result has the left's dimensions, then the right's. Otherwise write broadcast<D...>(x). Nothing is sent; a
-/// gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
-/// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed
-/// from an open sum and owes the same axes. Source of the rules for open sums: the algebra of pending values
-/// in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
+/// gradient is unreduced over the axes of the dimensions that its operand lacks. Two partial sums add up to
+/// one over the axes of both. A partial sum times a tensor, or divided by one, stays unreduced; the tensor's
+/// gradient is then computed from a partial sum and is unreduced over the same axes. Source of the rules for
+/// partial sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
 
-/// x + y, element by element; of open sums an open sum.
+/// x + y, element by element; of partial sums a partial sum.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator+(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::plus, X, Y>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
-  if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
+  if constexpr (detail::PartialSum<X> != detail::PartialSum<Y>)
     static_assert(accepted<typename meets::verdict>,
-                  "meshtf: x would count per addend: p + as_partial<...>(x), free");
+                  "meshtf: x would count once on each process: write p + as_partial<...>(x), which is free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these operands");
   if constexpr (accepted<typename meets::verdict>)
     return detail::added<function::plus, function::identity>("operator+", {}, x, y);
   else return detail::rejected{};
 }
 
-/// x - y, element by element; of open sums an open sum.
+/// x - y, element by element; of partial sums a partial sum.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator-(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::minus, X, Y>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
-  if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
+  if constexpr (detail::PartialSum<X> != detail::PartialSum<Y>)
     static_assert(accepted<typename meets::verdict>,
-                  "meshtf: x would count per addend: p - as_partial<...>(x), free");
+                  "meshtf: x would count once on each process: write p - as_partial<...>(x), which is free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these operands");
   if constexpr (accepted<typename meets::verdict>)
     return detail::added<function::minus, function::negated>("operator-", {}, x, y);
   else return detail::rejected{};
 }
 
-/// x * y, element by element; an open sum times a tensor stays open.
+/// x * y, element by element; a partial sum times a tensor stays unreduced.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator*(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::times, X, Y>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: cast<int>(x) first");
-  if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
-    static_assert(accepted<typename meets::verdict>, "meshtf: operator* of two open sums: finish(p) * q");
+  if constexpr (detail::PartialSum<X> && detail::PartialSum<Y>)
+    static_assert(accepted<typename meets::verdict>,
+                  "meshtf: operator* can't multiply two partial sums: write finish(p) * q");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator* can't join these operands");
   if constexpr (!accepted<typename meets::verdict>) {
     return detail::rejected{};
@@ -166,22 +167,25 @@ constexpr auto operator*(X const& p, Y const& q) {
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::times{}, x, y);
     if (detail::wants_gradient(x, y))
       detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()),
-                         x_owes = detail::owed_by(p), y_owes = detail::owed_by(q)](auto const& dz) {
-        if (x.needs_gradient()) detail::pull_back(x.target(), y_owes, function::times{}, dz, y.value());
-        if (y.needs_gradient()) detail::pull_back(y.target(), x_owes, function::times{}, dz, x.value());
+                         x_unreduced = detail::unreduced_axes_of(p),
+                         y_unreduced = detail::unreduced_axes_of(q)](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x.target(), y_unreduced, function::times{}, dz, y.value());
+        if (y.needs_gradient()) detail::pull_back(y.target(), x_unreduced, function::times{}, dz, x.value());
       });
-    return detail::result_of<axes<>, X, Y>(std::move(z), detail::owed_by(p) | detail::owed_by(q));
+    return detail::result_of<axes<>, X, Y>(std::move(z),
+                                           detail::unreduced_axes_of(p) | detail::unreduced_axes_of(q));
   }
 }
 
-/// x / y, element by element, for floating point elements; an open sum divided by a tensor stays open.
+/// x / y, element by element, for floating point elements; a partial sum divided by a tensor stays unreduced.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator/(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::over, X, Y>;
   static_assert(detail::FloatingOperand<X>,
                 "meshtf: operator/ is for floating point elements: cast<float>(x) first");
-  if constexpr (detail::OpenSum<Y>)
-    static_assert(accepted<typename meets::verdict>, "meshtf: operator/ is not linear there: x / finish(p)");
+  if constexpr (detail::PartialSum<Y>)
+    static_assert(accepted<typename meets::verdict>,
+                  "meshtf: operator/ needs a finished divisor: write x / finish(p)");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator/ can't join these operands");
   if constexpr (!accepted<typename meets::verdict>) {
     return detail::rejected{};
@@ -192,18 +196,18 @@ constexpr auto operator/(X const& p, Y const& q) {
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::over{}, x, y);
     if (detail::wants_gradient(x, y))
       detail::record(z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient()),
-                         x_owes = detail::owed_by(p)](auto const& dz) {
+                         x_unreduced = detail::unreduced_axes_of(p)](auto const& dz) {
         if (x.needs_gradient()) detail::pull_back(x, 0, function::over{}, dz, y.value());
         if (y.needs_gradient())
-          detail::pull_back(y.target(), x_owes, function::quotient_gradient{}, dz, z.value(), y.value());
+          detail::pull_back(y.target(), x_unreduced, function::quotient_gradient{}, dz, z.value(), y.value());
       });
-    return detail::result_of<axes<>, X, Y>(std::move(z), detail::owed_by(p));
+    return detail::result_of<axes<>, X, Y>(std::move(z), detail::unreduced_axes_of(p));
   }
 }
 
 // ---- one operand, and a number
 
-/// The negated elements; of an open sum an open sum.
+/// The negated elements; of a partial sum a partial sum.
 template<detail::Operand X>
 constexpr auto operator-(X const& x) {
   return detail::linearly<algebra::use::negated>(x, [](auto const& a) {
@@ -238,7 +242,7 @@ constexpr auto operator+(X const& x, N c) {
   using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::shifted, X>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
-  static_assert(accepted<verdict>, "meshtf: operator+ would count c per addend: finish(p) + c");
+  static_assert(accepted<verdict>, "meshtf: operator+ would add c once on each process: write finish(p) + c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)},
                                    function::identity{}, detail::entered(x));
@@ -254,7 +258,7 @@ constexpr auto operator-(X const& x, N c) {
   using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::shifted, X>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
-  static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: finish(p) - c");
+  static_assert(accepted<verdict>, "meshtf: operator- would add c once on each process: write finish(p) - c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))},
                                    function::identity{}, detail::entered(x));
@@ -265,7 +269,7 @@ constexpr auto operator-(N c, X const& x) {
   using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::subtracted, X>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
-  static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: c - finish(p)");
+  static_assert(accepted<verdict>, "meshtf: operator- would add c once on each process: write c - finish(p)");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)},
                                    function::negated{}, detail::entered(x));
@@ -277,7 +281,7 @@ constexpr auto operator/(N c, X const& operand) {
   using T       = detail::element_in<X>;
   using dims    = detail::shape_in<X>;
   using verdict = detail::use_verdict<algebra::use::divisor, X>;
-  static_assert(accepted<verdict>, "meshtf: operator/ is not linear there: c / finish(p)");
+  static_assert(accepted<verdict>, "meshtf: operator/ needs a finished divisor: write c / finish(p)");
   static_assert(FloatingElement<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

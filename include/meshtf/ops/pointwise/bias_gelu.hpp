@@ -33,8 +33,8 @@ MESHTF_COMPILE_FLOATING(MESHTF_BIAS_GELU)
 #undef MESHTF_BIAS_GELU
 
 /// gelu(x + bias), where the bias may lack some of x's dimensions. The tape keeps x, not the sum. If the bias
-/// has x's innermost dimensions, its gradient is summed in the pass that computes the gradient of x; it owes
-/// the axes of the dimensions that the bias lacks.
+/// has x's innermost dimensions, its gradient is summed in the pass that computes the gradient of x; it is
+/// unreduced over the axes of the dimensions that the bias lacks.
 template<detail::FloatingOperand XOperand, Tensor B>
 constexpr auto bias_gelu(XOperand const& operand, B const& bias,
                          std::source_location at = std::source_location::current()) {
@@ -46,7 +46,8 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias,
   using verdict = first_objection<
       detail::fit_verdict<tensor<T, L>, tensor<typename B::element_type, typename B::layout_type>>,
       typename plan::verdict>;
-  static_assert(accepted<whole>, "meshtf: bias_gelu is not linear: bias_gelu(finish(x), bias)");
+  static_assert(accepted<whole>,
+                "meshtf: bias_gelu needs a finished value: write bias_gelu(finish(x), bias)");
   static_assert(accepted<verdict>, "meshtf: bias_gelu can't add this bias");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -65,9 +66,10 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias,
                              dz.data(), x.value().data(), b.value().data(), dx.data(), db.data());
             detail::contribute(x.target(), dx);
             if constexpr (NarrowElement<T>)
-              detail::contribute(
-                  b.target(), detail::each<T, typename B::shape_type>(function::identity{}, db), plan::owed);
-            else detail::contribute(b.target(), db, plan::owed);
+              detail::contribute(b.target(),
+                                 detail::each<T, typename B::shape_type>(function::identity{}, db),
+                                 plan::unreduced);
+            else detail::contribute(b.target(), db, plan::unreduced);
             return;
           }
         if (x.needs_gradient())

@@ -44,8 +44,8 @@ template<class To, class T, class L, class... D>
 constexpr auto in_elements(tensor<T, L, D...> const& x) {
   auto z = each<To, shape<D...>>(conversion<To, T>{}, x);
   if constexpr (FloatingElement<To> && FloatingElement<T>)
-    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-      contribute(to, each<T, shape<D...>>(conversion<T, To>{}, dz), owed);
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+      contribute(to, each<T, shape<D...>>(conversion<T, To>{}, dz), unreduced);
     });
   return z;
 }
@@ -61,9 +61,9 @@ constexpr auto widened(tensor<T, L, D...> const& x) {
 
 /// `x` in elements of type `To`: float, double, bfloat16 (each rounded to the nearest), int, std::int64_t
 /// (rounded towards zero) or bool (whether it is not 0). Local. Gradient: between floating-point types it is
-/// cast back, and that of a parameter stays open; through others there is none. An open sum stays open if
-/// `To` can represent every value of its type. Otherwise the cast does not compile, since rounded addends
-/// have another sum.
+/// cast back, and that of a parameter stays unreduced; through others there is none. A partial sum stays
+/// partial if `To` can represent every value of its type. Otherwise the cast does not compile, since rounded
+/// local terms have another sum.
 ///
 /// In mixed precision a program keeps float parameters and computes with
 /// `auto const w16 = cast<bfloat16>(w);`. The gradients of all uses of `w16` are added up in bfloat16, one
@@ -75,7 +75,9 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
   constexpr algebra::use used =
       detail::holds_all_of<To, T> ? algebra::use::exact_cast : algebra::use::rounding_cast;
   using verdict = detail::use_verdict<used, X>;
-  static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
+  static_assert(
+      accepted<verdict>,
+      "meshtf: this cast would round local terms before they are added up: write cast<...>(finish(x))");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

@@ -53,7 +53,7 @@ constexpr auto clamp(X const& x, A low, B high, std::source_location at = std::s
   using T = detail::element_in<X>;
   using C = computed<T>;
   static_assert(accepted<detail::use_verdict<function::clamp<C>::used, X>>,
-                "meshtf: clamp is not linear: clamp(finish(x), low, high)");
+                "meshtf: clamp needs a finished value: write clamp(finish(x), low, high)");
   return detail::pointwise(
       function::clamp<C>{static_cast<C>(static_cast<T>(low)), static_cast<C>(static_cast<T>(high))}, x, at);
 }

@@ -59,12 +59,12 @@ struct not_equal : of_elements<1> {
 
 namespace detail {
 
-/// F{}(x, y) in the operands' element type. Open sums are refused: a < c and b < c do not decide whether a +
-/// b < c.
+/// F{}(x, y) in the operands' element type. Partial sums are refused: a < c and b < c do not decide whether a
+/// + b < c.
 template<class F, class X, class Y>
 constexpr auto compared(char const* name, std::source_location at, X const& x, Y const& y) {
   using whole = typename of_two_use<algebra::meeting::compared, algebra::use::compared, X, Y>::type;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: finish(x)");
+  static_assert(accepted<whole>, "meshtf: a comparison needs finished values: write finish(x)");
   if constexpr (accepted<whole>) return of_two<F>(name, at, x, y);
   else return rejected{};
 }

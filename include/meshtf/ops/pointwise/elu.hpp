@@ -50,7 +50,7 @@ template<detail::FloatingOperand X, Number N = double>
 constexpr auto elu(X const& x, N alpha = 1, std::source_location at = std::source_location::current()) {
   using T = computed<detail::element_in<X>>;
   static_assert(accepted<detail::use_verdict<function::elu<T>::used, X>>,
-                "meshtf: elu is not linear: elu(finish(x))");
+                "meshtf: elu needs a finished value: write elu(finish(x))");
   return detail::pointwise(function::elu<T>{static_cast<T>(alpha)}, x, at);
 }
 

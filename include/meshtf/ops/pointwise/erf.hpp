@@ -38,7 +38,7 @@ MESHTF_COMPILE_MAP(2, function::erf_gradient)
 template<detail::FloatingOperand X>
 constexpr auto erf(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::erf::used, X>>,
-                "meshtf: erf is not linear: erf(finish(x))");
+                "meshtf: erf needs a finished value: write erf(finish(x))");
   return detail::pointwise<function::erf>(x, at);
 }
 

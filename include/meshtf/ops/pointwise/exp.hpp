@@ -27,7 +27,7 @@ MESHTF_COMPILE_MAP(1, function::exp)
 template<detail::FloatingOperand X>
 constexpr auto exp(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::exp::used, X>>,
-                "meshtf: exp is not linear: exp(finish(x))");
+                "meshtf: exp needs a finished value: write exp(finish(x))");
   return detail::pointwise<function::exp>(x, at);
 }
 

@@ -37,7 +37,7 @@ MESHTF_COMPILE_MAP(2, function::expm1_gradient)
 template<detail::FloatingOperand X>
 constexpr auto expm1(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::expm1::used, X>>,
-                "meshtf: expm1 is not linear: expm1(finish(x))");
+                "meshtf: expm1 needs a finished value: write expm1(finish(x))");
   return detail::pointwise<function::expm1>(x, at);
 }
 

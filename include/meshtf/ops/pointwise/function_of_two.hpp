@@ -2,9 +2,9 @@
 // them is applied.
 //
 // An entry is a struct in namespace `function` that computes one element from two, or a batch of them. It
-// defines its `name`; `meets` and `used`, which say how it treats two open values, and one if the other is a
-// number (plan/pending.hpp); and, if it has one, its `gradient`, `by_operands<GX, GY>`, where GX{}(dz, x, y)
-// is the contribution to x and GY{}(dz, x, y) that to y.
+// defines its `name`; `meets` and `used`, which say how it treats two partial values, and one if the other is
+// a number (plan/pending.hpp); and, if it has one, its `gradient`, `by_operands<GX, GY>`, where GX{}(dz, x,
+// y) is the contribution to x and GY{}(dz, x, y) that to y.
 #pragma once
 
 #include <source_location>
@@ -81,8 +81,8 @@ concept NumberAndOther = OperandAndOther<X, Y> && NumberElement<element_among<X,
 template<class X, class Y>
 concept IntegerAndOther = NumberAndOther<X, Y> && !FloatingElement<element_among<X, Y>>;
 
-/// `legal`, or the objection to an open value in f(x, y): `How` if both are operands, `One` if one of them is
-/// a number.
+/// `legal`, or the objection to a partial value in f(x, y): `How` if both are operands, `One` if one of them
+/// is a number.
 template<algebra::meeting How, algebra::use One, class X, class Y>
 struct of_two_use : std::type_identity<meeting_verdict<How, X, Y>> {};
 template<algebra::meeting How, algebra::use One, class X, Number N>
@@ -101,7 +101,7 @@ constexpr void record_beside_number(Z& z, X const& x, G const& g) {
     });
 }
 
-/// F{}(x, y) in the operands' element type. Two operands are broadcast to one another. Where an open value
+/// F{}(x, y) in the operands' element type. Two operands are broadcast to one another. Where a partial value
 /// may not enter, the caller has reported it.
 template<class F, class X, class Y>
 constexpr auto of_two(char const* name, std::source_location at, X const& p, Y const& q) {
@@ -148,7 +148,7 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
   }
 }
 
-/// F{}(x, y), or nothing where an open value may not enter, which the caller has reported.
+/// F{}(x, y), or nothing where a partial value may not enter, which the caller has reported.
 template<class F, class X, class Y>
 constexpr auto pointwise(X const& x, Y const& y, std::source_location at) {
   if constexpr (accepted<of_two_verdict<F, X, Y>>) return of_two<F>(F::name, at, x, y);

@@ -55,7 +55,7 @@ MESHTF_COMPILE_MAP(2, function::gelu_gradient)
 template<detail::FloatingOperand X>
 constexpr auto gelu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::gelu::used, X>>,
-                "meshtf: gelu is not linear: gelu(finish(x))");
+                "meshtf: gelu needs a finished value: write gelu(finish(x))");
   return detail::pointwise<function::gelu>(x, at);
 }
 

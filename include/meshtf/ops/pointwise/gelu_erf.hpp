@@ -42,7 +42,7 @@ MESHTF_COMPILE_MAP(2, function::gelu_erf_gradient)
 template<detail::FloatingOperand X>
 constexpr auto gelu_erf(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::gelu_erf::used, X>>,
-                "meshtf: gelu_erf is not linear: gelu_erf(finish(x))");
+                "meshtf: gelu_erf needs a finished value: write gelu_erf(finish(x))");
   return detail::pointwise<function::gelu_erf>(x, at);
 }
 

@@ -47,7 +47,7 @@ template<class X, class Y>
 constexpr auto floor_divide(X const& x, Y const& y,
                             std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::floor_divide, X, Y>>,
-                "meshtf: integers are divided when they are finished: floor_divide(finish(x), y)");
+                "meshtf: floor_divide needs a finished value: write floor_divide(finish(x), y)");
   return detail::pointwise<function::floor_divide>(x, y, at);
 }
 
@@ -56,7 +56,7 @@ template<class X, class Y>
   requires detail::IntegerAndOther<X, Y>
 constexpr auto modulo(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::modulo, X, Y>>,
-                "meshtf: integers are divided when they are finished: modulo(finish(x), y)");
+                "meshtf: modulo needs a finished value: write modulo(finish(x), y)");
   return detail::pointwise<function::modulo>(x, y, at);
 }
 

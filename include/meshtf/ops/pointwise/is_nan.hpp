@@ -25,7 +25,7 @@ struct is_nan : of_elements<1> {
 template<detail::FloatingOperand X>
 constexpr auto is_nan(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::is_nan::used, X>>,
-                "meshtf: is_nan looks at finished values: is_nan(finish(x))");
+                "meshtf: is_nan needs a finished value: write is_nan(finish(x))");
   return detail::pointwise<function::is_nan>(x, at);
 }
 

@@ -51,7 +51,7 @@ constexpr auto leaky_relu(X const& x, N slope = 0.01,
                           std::source_location at = std::source_location::current()) {
   using T = computed<detail::element_in<X>>;
   static_assert(accepted<detail::use_verdict<function::leaky_relu<T>::used, X>>,
-                "meshtf: leaky_relu is not linear: leaky_relu(finish(x))");
+                "meshtf: leaky_relu needs a finished value: write leaky_relu(finish(x))");
   return detail::pointwise(function::leaky_relu<T>{static_cast<T>(slope)}, x, at);
 }
 

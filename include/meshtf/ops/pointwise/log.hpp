@@ -32,7 +32,7 @@ MESHTF_COMPILE_MAP(2, function::log_gradient)
 template<detail::FloatingOperand X>
 constexpr auto log(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::log::used, X>>,
-                "meshtf: log is not linear: log(finish(x))");
+                "meshtf: log needs a finished value: write log(finish(x))");
   return detail::pointwise<function::log>(x, at);
 }
 

@@ -37,7 +37,7 @@ MESHTF_COMPILE_MAP(2, function::log1p_gradient)
 template<detail::FloatingOperand X>
 constexpr auto log1p(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::log1p::used, X>>,
-                "meshtf: log1p is not linear: log1p(finish(x))");
+                "meshtf: log1p needs a finished value: write log1p(finish(x))");
   return detail::pointwise<function::log1p>(x, at);
 }
 

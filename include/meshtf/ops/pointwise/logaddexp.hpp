@@ -48,13 +48,13 @@ MESHTF_COMPILE_MAP(3, function::exp_of_first)
 MESHTF_COMPILE_MAP(3, function::exp_of_second)
 
 /// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or
-/// a tensor and a number. Nothing is sent. The gradients owe the axes of the dimensions that their operand
-/// lacks.
+/// a tensor and a number. Nothing is sent. The gradients are unreduced over the axes of the dimensions that
+/// their operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto logaddexp(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::logaddexp, X, Y>>,
-                "meshtf: logaddexp is not linear: logaddexp(finish(x), y)");
+                "meshtf: logaddexp needs a finished value: write logaddexp(finish(x), y)");
   return detail::pointwise<function::logaddexp>(x, y, at);
 }
 

@@ -54,7 +54,7 @@ template<class X, class Y>
 constexpr auto logical_and(X const& x, Y const& y,
                            std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::logical_and, X, Y>>,
-                "meshtf: logical_and takes finished values: logical_and(finish(x), y)");
+                "meshtf: logical_and needs a finished value: write logical_and(finish(x), y)");
   return detail::pointwise<function::logical_and>(x, y, at);
 }
 
@@ -63,7 +63,7 @@ template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto logical_or(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::logical_or, X, Y>>,
-                "meshtf: logical_or takes finished values: logical_or(finish(x), y)");
+                "meshtf: logical_or needs a finished value: write logical_or(finish(x), y)");
   return detail::pointwise<function::logical_or>(x, y, at);
 }
 
@@ -71,7 +71,7 @@ constexpr auto logical_or(X const& x, Y const& y, std::source_location at = std:
 template<detail::Operand X>
 constexpr auto logical_not(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::logical_not::used, X>>,
-                "meshtf: logical_not takes finished values: logical_not(finish(x))");
+                "meshtf: logical_not needs a finished value: write logical_not(finish(x))");
   return detail::pointwise<function::logical_not>(x, at);
 }
 

@@ -52,7 +52,7 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 
 /// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df`
 /// returns the derivative, or, for several operands, an array with one derivative for each. Local; a gradient
-/// owes the axes of the dimensions that its operand lacks.
+/// is unreduced over the axes of the dimensions that its operand lacks.
 ///
 /// A function of yours is called by one thread. If it may be called by several at once, make it a class that
 /// says so (`ParallelFunction`): `static constexpr bool parallel = true;`.
@@ -65,7 +65,7 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   using L     = detail::layout_in<X>;
   using whole = first_objection<detail::use_verdict<algebra::use::nonlinear, X>,
                                 detail::use_verdict<algebra::use::nonlinear, Rest>...>;
-  static_assert(accepted<whole>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
+  static_assert(accepted<whole>, "meshtf: map needs a finished value: write map(f, df, finish(x))");
   using verdict =
       first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,
                       elementwise_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;

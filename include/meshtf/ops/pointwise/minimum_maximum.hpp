@@ -59,14 +59,14 @@ MESHTF_COMPILE_MAP_AND_SUM(3, function::where_less)
 /// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element
 /// type. NaN if either is NaN. Nothing is sent. Gradient: dz goes to the operand that was chosen. Where both
 /// are equal each gets half of it, as in PyTorch and JAX, also where the other is a number; where one is NaN,
-/// the gradients of both are NaN. It owes the axes of the dimensions that its operand lacks.
+/// the gradients of both are NaN. It is unreduced over the axes of the dimensions that its operand lacks.
 
 /// The smaller of the two.
 template<class X, class Y>
   requires detail::NumberAndOther<X, Y>
 constexpr auto minimum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::minimum, X, Y>>,
-                "meshtf: minimum is not linear: minimum(finish(x), y)");
+                "meshtf: minimum needs a finished value: write minimum(finish(x), y)");
   return detail::pointwise<function::minimum>(x, y, at);
 }
 
@@ -75,7 +75,7 @@ template<class X, class Y>
   requires detail::NumberAndOther<X, Y>
 constexpr auto maximum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::maximum, X, Y>>,
-                "meshtf: maximum is not linear: maximum(finish(x), y)");
+                "meshtf: maximum needs a finished value: write maximum(finish(x), y)");
   return detail::pointwise<function::maximum>(x, y, at);
 }
 

@@ -1,7 +1,7 @@
 // Pointwise functions: what an entry defines, and how each of them is applied.
 //
 // An entry is a struct in namespace `function` that computes one element, or a batch of them. It defines its
-// `name`; `used`, which says how it treats open sums (linear or not, see plan/pending.hpp); and its
+// `name`; `used`, which says how it treats partial sums (linear or not, see plan/pending.hpp); and its
 // `gradient`, `by_operand<G>` or `by_result<G>`, where G{}(dz, x) or G{}(dz, z) is the contribution to x. An
 // entry whose gradient needs only the result does not keep its operand. Without `gradient`, the result needs
 // none: the function has steps. An entry with numbers of its own hands them to its gradient, which is then
@@ -41,8 +41,8 @@ constexpr G gradient_of(F const& f) {
   else return G{f};
 }
 
-/// f(x), of x's shape and placement; its gradient owes nothing. Where an open sum may not enter, the caller
-/// has reported it.
+/// f(x), of x's shape and placement; its gradient needs no reduction. Where a partial sum may not enter, the
+/// caller has reported it.
 template<class F, Operand X>
 constexpr auto pointwise(F const& f, X const& operand, std::source_location at) {
   if constexpr (!accepted<use_verdict<F::used, X>>) {

@@ -41,12 +41,12 @@ struct pow : of_numbers<2> {
 /// x to the power of y, as the standard library defines it: a negative base has powers with whole exponents.
 /// Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent. Gradients: dz * y *
 /// pow(x, y - 1), 0 where y is 0; dz * pow(x, y) * log(x), 0 where x is 0 and y is not negative, as in
-/// PyTorch. They owe the axes of the dimensions that their operand lacks.
+/// PyTorch. They are unreduced over the axes of the dimensions that their operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto pow(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::pow, X, Y>>,
-                "meshtf: pow is not linear: pow(finish(x), y)");
+                "meshtf: pow needs a finished value: write pow(finish(x), y)");
   return detail::pointwise<function::pow>(x, y, at);
 }
 

@@ -35,7 +35,7 @@ MESHTF_COMPILE_MAP(2, function::result_squared_gradient)
 template<detail::FloatingOperand X>
 constexpr auto reciprocal(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::reciprocal::used, X>>,
-                "meshtf: reciprocal is not linear: reciprocal(finish(x))");
+                "meshtf: reciprocal needs a finished value: write reciprocal(finish(x))");
   return detail::pointwise<function::reciprocal>(x, at);
 }
 

@@ -37,7 +37,7 @@ MESHTF_COMPILE_MAP(2, function::relu_gradient)
 template<detail::FloatingOperand X>
 constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::relu::used, X>>,
-                "meshtf: relu is not linear: relu(finish(x))");
+                "meshtf: relu needs a finished value: write relu(finish(x))");
   return detail::pointwise<function::relu>(x, at);
 }
 

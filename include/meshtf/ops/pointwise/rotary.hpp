@@ -24,11 +24,11 @@ constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...
   expect_one_mesh(m, positions.machine());
   auto z = tensor<T, L, X...>::uninitialised(m);
   m.run(task::rotate<T>{o.first, o.base, false}, plan::steps, x.data(), z.data(), positions.data());
-  record_linear(z, x, [positions = keep(positions), o](auto const& to, auto const& dz, axis_set owed) {
+  record_linear(z, x, [positions = keep(positions), o](auto const& to, auto const& dz, axis_set unreduced) {
     auto dx = tensor<T, L, X...>::uninitialised(dz.machine());
     dz.machine().run(task::rotate<T>{o.first, o.base, true}, plan::steps, dz.data(), dx.data(),
                      positions.value().data());
-    contribute(to, dx, owed);
+    contribute(to, dx, unreduced);
   });
   return z;
 }
@@ -43,7 +43,7 @@ constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...
 /// GPT-NeoX (the paper, and GPT-J, pair neighbours: the weights that make queries and keys are then
 /// permuted). `positions` are int and have any of x's other dimensions.
 ///
-/// Local; `Key` must be whole. Linear: an open sum stays open. Gradient: dz is rotated back.
+/// Local; `Key` must be whole. Linear: a partial sum stays partial. Gradient: dz is rotated back.
 /// Source: Su et al., RoFormer (2021), 3.4.2.
 template<Dimension Key, detail::FloatingOperand X, Tensor P>
 constexpr auto rotary(X const& operand, P const& positions, rotary_options options = {},

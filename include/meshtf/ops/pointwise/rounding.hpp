@@ -51,7 +51,7 @@ MESHTF_COMPILE_MAP(1, function::round)
 template<detail::FloatingOperand X>
 constexpr auto floor(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::floor::used, X>>,
-                "meshtf: floor is not linear: floor(finish(x))");
+                "meshtf: floor needs a finished value: write floor(finish(x))");
   return detail::pointwise<function::floor>(x, at);
 }
 
@@ -59,7 +59,7 @@ constexpr auto floor(X const& x, std::source_location at = std::source_location:
 template<detail::FloatingOperand X>
 constexpr auto ceil(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::ceil::used, X>>,
-                "meshtf: ceil is not linear: ceil(finish(x))");
+                "meshtf: ceil needs a finished value: write ceil(finish(x))");
   return detail::pointwise<function::ceil>(x, at);
 }
 
@@ -67,7 +67,7 @@ constexpr auto ceil(X const& x, std::source_location at = std::source_location::
 template<detail::FloatingOperand X>
 constexpr auto round(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::round::used, X>>,
-                "meshtf: round is not linear: round(finish(x))");
+                "meshtf: round needs a finished value: write round(finish(x))");
   return detail::pointwise<function::round>(x, at);
 }
 

@@ -32,7 +32,7 @@ MESHTF_COMPILE_MAP(2, function::rsqrt_gradient)
 template<detail::FloatingOperand X>
 constexpr auto rsqrt(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::rsqrt::used, X>>,
-                "meshtf: rsqrt is not linear: rsqrt(finish(x))");
+                "meshtf: rsqrt needs a finished value: write rsqrt(finish(x))");
   return detail::pointwise<function::rsqrt>(x, at);
 }
 

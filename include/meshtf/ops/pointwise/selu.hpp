@@ -42,7 +42,7 @@ MESHTF_COMPILE_MAP(2, function::selu_gradient)
 template<detail::FloatingOperand X>
 constexpr auto selu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::selu::used, X>>,
-                "meshtf: selu is not linear: selu(finish(x))");
+                "meshtf: selu needs a finished value: write selu(finish(x))");
   return detail::pointwise<function::selu>(x, at);
 }
 

@@ -37,7 +37,7 @@ MESHTF_COMPILE_MAP(2, function::sigmoid_gradient)
 template<detail::FloatingOperand X>
 constexpr auto sigmoid(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::sigmoid::used, X>>,
-                "meshtf: sigmoid is not linear: sigmoid(finish(x))");
+                "meshtf: sigmoid needs a finished value: write sigmoid(finish(x))");
   return detail::pointwise<function::sigmoid>(x, at);
 }
 

@@ -50,13 +50,15 @@ MESHTF_COMPILE_MAP(3, function::sigmoid_cross_entropy_of_target)
 /// -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) for each element: the loss of the logit x if the answer
 /// is yes with probability y. It is computed as max(x, 0) - x y + log(1 + exp(-|x|)), which neither overflows
 /// nor loses digits. Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent.
-/// Gradients: dz (sigmoid(x) - y) and -dz x, which owe the axes of the dimensions that their operand lacks.
+/// Gradients: dz (sigmoid(x) - y) and -dz x, which are unreduced over the axes of the dimensions that their
+/// operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto sigmoid_cross_entropy(X const& x, Y const& y,
                                      std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::sigmoid_cross_entropy, X, Y>>,
-                "meshtf: sigmoid_cross_entropy is not linear: sigmoid_cross_entropy(finish(x), y)");
+  static_assert(
+      accepted<detail::of_two_verdict<function::sigmoid_cross_entropy, X, Y>>,
+      "meshtf: sigmoid_cross_entropy needs a finished value: write sigmoid_cross_entropy(finish(x), y)");
   return detail::pointwise<function::sigmoid_cross_entropy>(x, y, at);
 }
 

@@ -27,7 +27,7 @@ MESHTF_COMPILE_MAP(1, function::sign)
 template<detail::NumberOperand X>
 constexpr auto sign(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::sign::used, X>>,
-                "meshtf: sign is not linear: sign(finish(x))");
+                "meshtf: sign needs a finished value: write sign(finish(x))");
   return detail::pointwise<function::sign>(x, at);
 }
 

@@ -42,7 +42,7 @@ MESHTF_COMPILE_MAP(2, function::silu_gradient)
 template<detail::FloatingOperand X>
 constexpr auto silu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::silu::used, X>>,
-                "meshtf: silu is not linear: silu(finish(x))");
+                "meshtf: silu needs a finished value: write silu(finish(x))");
   return detail::pointwise<function::silu>(x, at);
 }
 

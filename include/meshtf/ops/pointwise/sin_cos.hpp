@@ -62,7 +62,7 @@ MESHTF_COMPILE_MAP(2, function::cos_gradient)
 template<detail::FloatingOperand X>
 constexpr auto sin(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::sin::used, X>>,
-                "meshtf: sin is not linear: sin(finish(x))");
+                "meshtf: sin needs a finished value: write sin(finish(x))");
   return detail::pointwise<function::sin>(x, at);
 }
 
@@ -70,7 +70,7 @@ constexpr auto sin(X const& x, std::source_location at = std::source_location::c
 template<detail::FloatingOperand X>
 constexpr auto cos(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::cos::used, X>>,
-                "meshtf: cos is not linear: cos(finish(x))");
+                "meshtf: cos needs a finished value: write cos(finish(x))");
   return detail::pointwise<function::cos>(x, at);
 }
 

@@ -40,7 +40,7 @@ MESHTF_COMPILE_MAP(2, function::softplus_gradient)
 template<detail::FloatingOperand X>
 constexpr auto softplus(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::softplus::used, X>>,
-                "meshtf: softplus is not linear: softplus(finish(x))");
+                "meshtf: softplus needs a finished value: write softplus(finish(x))");
   return detail::pointwise<function::softplus>(x, at);
 }
 

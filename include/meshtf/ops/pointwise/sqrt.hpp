@@ -35,7 +35,7 @@ MESHTF_COMPILE_MAP(2, function::sqrt_gradient)
 template<detail::FloatingOperand X>
 constexpr auto sqrt(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::sqrt::used, X>>,
-                "meshtf: sqrt is not linear: sqrt(finish(x))");
+                "meshtf: sqrt needs a finished value: write sqrt(finish(x))");
   return detail::pointwise<function::sqrt>(x, at);
 }
 

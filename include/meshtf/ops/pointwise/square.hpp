@@ -32,7 +32,7 @@ MESHTF_COMPILE_MAP(2, function::square_gradient)
 template<detail::Operand X>
 constexpr auto square(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::square::used, X>>,
-                "meshtf: square is not linear: square(finish(x))");
+                "meshtf: square needs a finished value: write square(finish(x))");
   return detail::pointwise<function::square>(x, at);
 }
 

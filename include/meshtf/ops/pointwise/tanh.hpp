@@ -35,7 +35,7 @@ MESHTF_COMPILE_MAP(2, function::tanh_gradient)
 template<detail::FloatingOperand X>
 constexpr auto tanh(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::tanh::used, X>>,
-                "meshtf: tanh is not linear: tanh(finish(x))");
+                "meshtf: tanh needs a finished value: write tanh(finish(x))");
   return detail::pointwise<function::tanh>(x, at);
 }
 

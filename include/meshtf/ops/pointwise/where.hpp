@@ -68,10 +68,10 @@ template<class K, class L, class... X>
 using choice_verdict =
     first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, elementwise_verdict<actual<L>, X...>>;
 
-/// The number that the addends on this process use for `c`: where `c` is chosen it counts once.
+/// The number that the local terms on this process use for `c`: where `c` is chosen it counts once.
 template<Number N, Operand X>
 constexpr N counted_once(N c, X const& x) {
-  return x.machine().counts(owed_by(x)) ? c : N{};
+  return x.machine().counts(unreduced_axes_of(x)) ? c : N{};
 }
 
 /// For an operand and a number: f(condition, x); `df` tells where x was chosen.
@@ -82,7 +82,7 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
   using L       = layout_in<X>;
   using K       = layout_in<C>;
   using verdict = first_objection<choice_verdict<K, L, shape_in<C>, shape_in<X>>,
-                                  open_verdict<L, shape_in<C>, axes_owed_by<X>>>;
+                                  partial_sum_verdict<L, shape_in<C>, unreduced_axes_in<X>>>;
   static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (!accepted<verdict>) {
     return rejected{};
@@ -98,7 +98,7 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
   }
 }
 
-/// For two operands that are both tensors, or both open sums.
+/// For two operands that are both tensors, or both partial sums.
 template<Tensor C, Operand P, Operand Q>
 constexpr auto chosen_of_two(std::source_location at, C const& condition, P const& p, Q const& q) {
   auto const choose = [&](auto const& x, auto const& y) {
@@ -113,11 +113,11 @@ constexpr auto chosen_of_two(std::source_location at, C const& condition, P cons
       });
     return z;
   };
-  if constexpr (OpenSum<P>) {
-    axis_set const owed = p.owed() | q.owed();
-    auto const x        = addends_over(p, owed);
-    auto const y        = addends_over(q, owed);
-    return result_of<axes<>, P, Q>(choose(x, y), owed);
+  if constexpr (PartialSum<P>) {
+    axis_set const unreduced = p.owed() | q.owed();
+    auto const x             = local_terms_over(p, unreduced);
+    auto const y             = local_terms_over(q, unreduced);
+    return result_of<axes<>, P, Q>(choose(x, y), unreduced);
   } else {
     return choose(entered(p), entered(q));
   }
@@ -131,9 +131,9 @@ constexpr auto chosen_of_two(std::source_location at, C const& condition, P cons
 ///
 /// The condition has elements of any type, for instance the result of a comparison. A number takes the
 /// element type of the tensor. Local. A value that is not chosen, even NaN or infinity, affects neither the
-/// result nor a gradient: dx = where(condition, dz, 0), which owes the axes of the dimensions that x lacks.
-/// The condition has no gradient. For two open sums the addends are chosen alike; for an open sum and a
-/// number, the number counts once.
+/// result nor a gradient: dx = where(condition, dz, 0), which is unreduced over the axes of the dimensions
+/// that x lacks. The condition has no gradient. For two partial sums the local terms are chosen alike; for a
+/// partial sum and a number, the number counts once.
 template<detail::Operand C, detail::Operand X, detail::Operand Y>
 constexpr auto where(C const& condition, X const& x, Y const& y,
                      std::source_location at = std::source_location::current()) {
@@ -142,9 +142,10 @@ constexpr auto where(C const& condition, X const& x, Y const& y,
   using meets   = detail::meeting_of<algebra::meeting::alongside, X, Y, detail::shape_in<C>>;
   using fits    = detail::fit_verdict<tensor<int, detail::layout_in<X>>, tensor<int, detail::layout_in<C>>>;
   using verdict = first_objection<fits, typename meets::verdict>;
-  if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
-    static_assert(accepted<verdict>,
-                  "meshtf: where would count the tensor per addend: as_partial<...>(x), free");
+  if constexpr (detail::PartialSum<X> != detail::PartialSum<Y>)
+    static_assert(
+        accepted<verdict>,
+        "meshtf: where would count the tensor once on each process: write as_partial<...>(x), which is free");
   else static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (accepted<first_objection<whole, verdict>>) return detail::chosen_of_two(at, condition, x, y);
   else return detail::rejected{};

@@ -196,7 +196,8 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
   using grouped = sentence<heads_share_keys, verdict>;
   constexpr bool terms_fit =
       term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
-  static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: attention needs a finished value: write attention<...>(finish(q), ...)");
   static_assert(accepted<typename grouped::own>,
                 "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
   static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>,
@@ -257,10 +258,10 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
         machine.run(task::attention_gradient<T>{wants, view, scale}, plan::steps, arrays);
         auto const* const why = &reason_to_sum<actual<L>, typename plan::loops>;
         if (wants.query) contribute(q.target(), dq);
-        if (wants.key) contribute(k.target(), dk, plan::memory_owes, why);
-        if (wants.value) contribute(v.target(), dv, plan::memory_owes, why);
+        if (wants.key) contribute(k.target(), dk, plan::memory_unreduced, why);
+        if (wants.value) contribute(v.target(), dv, plan::memory_unreduced, why);
         if constexpr (!std::is_same_v<B, no_term>)
-          if (wants.bias) contribute(b.target(), db, plan::bias_owes, why);
+          if (wants.bias) contribute(b.target(), db, plan::bias_unreduced, why);
       });
     return z;
   }
@@ -322,8 +323,8 @@ constexpr auto with_mask(M const& visible) {
 /// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)`
 /// with masked scores. It works in the cache, one head of one sequence at a time, skips blocks that the mask
 /// or the window hides, and keeps one number for each query, from which the gradient recomputes the weights.
-/// Nothing is sent; the gradients of keys and values owe the axes that split what shares them. `flops()`
-/// counts the products in full, as the composition does.
+/// Nothing is sent; the gradients of keys and values are unreduced over the axes that split what shares them.
+/// `flops()` counts the products in full, as the composition does.
 ///
 /// If `Query` is split, `Memory` is another dimension that is whole: each process has the queries of its
 /// part, which stand where they stand in the whole, and all keys and values. `rename<length, memory>(k)`

@@ -20,35 +20,35 @@ constexpr auto sum_over(shape<D...>, X const& x, std::source_location at) {
   return sum<D...>(x, at);
 }
 
-/// `legal`, or the objection to a product over `Out`. Where one operand is an open sum, the dimensions that
-/// only the tensor has and that are summed are left out of the tensor: none of the owed axes may split what
-/// the addends are multiplied with.
+/// `legal`, or the objection to a product over `Out`. Where one operand is a partial sum, the dimensions that
+/// only the tensor has and that are summed are left out of the tensor: none of the unreduced axes may split
+/// what the local terms are multiplied with.
 template<class Out, Operand X, Operand Y>
 struct product_of {
   using L     = layout_in<X>;
   using one   = shape_in<X>;
   using other = shape_in<Y>;
-  using over  = union_of<L, axes_owed_by<X>, axes_owed_by<Y>>;
-  using met   = std::conditional_t<OpenSum<X>, united<one, without<other, summed_only_in<other, one, Out>>>,
-                                   united<other, without<one, summed_only_in<one, other, Out>>>>;
-  using verdict =
-      first_objection<meeting_verdict<algebra::meeting::times, X, Y>,
-                      einsum_verdict<actual<L>, Out, one, other>, open_verdict<L, united<Out, met>, over>>;
+  using over  = union_of<L, unreduced_axes_in<X>, unreduced_axes_in<Y>>;
+  using met = std::conditional_t<PartialSum<X>, united<one, without<other, summed_only_in<other, one, Out>>>,
+                                 united<other, without<one, summed_only_in<one, other, Out>>>>;
+  using verdict = first_objection<meeting_verdict<algebra::meeting::times, X, Y>,
+                                  einsum_verdict<actual<L>, Out, one, other>,
+                                  partial_sum_verdict<L, united<Out, met>, over>>;
 };
 
-/// Contributes the product of dz and the other operand. Where it is computed from addends of a sum over
-/// `open`, it owes those axes too.
+/// Contributes the product of dz and the other operand. Where it is computed from local terms of a sum over
+/// `unreduced`, it is unreduced over those axes too.
 template<class T, class L, class... X, class DZ, class Y>
-constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set open, DZ const& dz, Y const& y) {
+constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set unreduced, DZ const& dz, Y const& y) {
   auto const g = contracted<shape<X...>>(dz, y);
-  contribute(x, g.value, g.owed | open, g.why);
+  contribute(x, g.value, g.unreduced | unreduced, g.why);
 }
 
 /// What becomes of a sum over a split dimension: it is reduced over the axes, or stays a partial sum.
 enum class sum_policy : std::uint8_t { reduce, keep_partial };
 
 /// Contracts p and q, and records the backward function. With `sum_policy::reduce` the product of two tensors
-/// is reduced over the axes of the summed dimensions; all other sums stay open.
+/// is reduced over the axes of the summed dimensions; all other sums stay unreduced.
 template<sum_policy Policy, class Out, Operand P, Operand Q>
 constexpr auto contract_and_record(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
@@ -56,21 +56,21 @@ constexpr auto contract_and_record(char const* name, std::source_location at, P 
   auto const& y = entered(q);
   x.machine().enter(name, at);
   auto z = contracted<Out>(x, y);
-  if constexpr (Policy == sum_policy::reduce) add_up_unless_open<P, Q>(z);
+  if constexpr (Policy == sum_policy::reduce) reduce_unless_partial<P, Q>(z);
   if (wants_gradient(x, y))
-    record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()), x_owes = owed_by(p),
-                     y_owes = owed_by(q)](auto const& dz) {
-      if (x.needs_gradient()) contribute_product(x.target(), y_owes, dz, y.value());
-      if (y.needs_gradient()) contribute_product(y.target(), x_owes, dz, x.value());
+    record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()),
+                     x_unreduced = unreduced_axes_of(p), y_unreduced = unreduced_axes_of(q)](auto const& dz) {
+      if (x.needs_gradient()) contribute_product(x.target(), y_unreduced, dz, y.value());
+      if (y.needs_gradient()) contribute_product(y.target(), x_unreduced, dz, x.value());
     });
-  if constexpr (Policy == sum_policy::reduce && !OpenSum<P> && !OpenSum<Q>) {
+  if constexpr (Policy == sum_policy::reduce && !PartialSum<P> && !PartialSum<Q>) {
     return std::move(z.value);
   } else {
     using loops  = typename einsum_plan<actual<L>, Out, shape_in<P>, shape_in<Q>>::loops;
     using summed = typename remaining_axes<axes_that_split<L, loops>, splitting_axes<L, Out>>::type;
-    using over   = union_of<L, axes_owed_by<P>, axes_owed_by<Q>, summed>;
-    return partial<tensor_of<element_in<P>, L, Out>, over>{std::move(z.value),
-                                                           z.owed | owed_by(p) | owed_by(q)};
+    using over   = union_of<L, unreduced_axes_in<P>, unreduced_axes_in<Q>, summed>;
+    return partial<tensor_of<element_in<P>, L, Out>, over>{
+        std::move(z.value), z.unreduced | unreduced_axes_of(p) | unreduced_axes_of(q)};
   }
 }
 
@@ -81,10 +81,11 @@ constexpr auto contract_and_record(char const* name, std::source_location at, P 
 ///
 /// Where a summed dimension is split, each process multiplies the parts it holds, and one all-reduce of z
 /// over the axes of the summed dimensions adds the products up; every other einsum is local. A summed
-/// dimension that only one operand has is summed in that operand first. If one operand is an open sum, the
-/// result is open over what it owes and over the axes of the summed dimensions, and nothing is sent.
-/// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each owes the axes of the dimensions it
-/// sums over, and what the other operand owes.
+/// dimension that only one operand has is summed in that operand first. If one operand is a partial sum, the
+/// result is unreduced over its own unreduced axes and the axes of the summed dimensions, and nothing is
+/// sent.
+/// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each is unreduced over the axes of the
+/// dimensions it sums over, and the unreduced axes of the other operand.
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
 constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
@@ -93,11 +94,13 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
   static_assert(NumberElement<detail::element_in<X>>,
                 "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
-  if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
-    static_assert(accepted<verdict>, "meshtf: einsum of two open sums: einsum<...>(finish(p), q)");
-  else if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>)
+  if constexpr (detail::PartialSum<X> && detail::PartialSum<Y>)
     static_assert(accepted<verdict>,
-                  "meshtf: this layout can't contract an open sum with this: einsum<...>(finish(p), y)");
+                  "meshtf: einsum can't multiply two partial sums: write einsum<...>(finish(p), q)");
+  else if constexpr (detail::PartialSum<X> || detail::PartialSum<Y>)
+    static_assert(
+        accepted<verdict>,
+        "meshtf: this layout can't contract a partial sum with this: write einsum<...>(finish(p), y)");
   else static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
   if constexpr (!accepted<first_objection<fit, verdict>>) {
     return detail::rejected{};
@@ -116,16 +119,16 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   }
 }
 
-/// `einsum` without its all-reduce: the sum over split dimensions stays open, so that it can be finished at a
-/// better place.
+/// `einsum` without its all-reduce: the sum over split dimensions stays unreduced, so that it can be finished
+/// at a better place.
 ///
 /// Result: `partial<tensor<T, L, Out...>, axes<...>>` over the axes of the summed dimensions. Nothing is
-/// sent. Gradients are those of einsum: the gradient of an open sum is whole, as it is for the addends of any
-/// sum. If an operand is an open sum, einsum sends nothing either, and this is the same.
+/// sent. Gradients are those of einsum: the gradient of a partial sum is whole, as it is for the local terms
+/// of any sum. If an operand is a partial sum, einsum sends nothing either, and this is the same.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
 constexpr auto partial_einsum(X const& x, Y const& y,
                               std::source_location at = std::source_location::current()) {
-  if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>) {
+  if constexpr (detail::PartialSum<X> || detail::PartialSum<Y>) {
     return einsum<Out...>(x, y, at);
   } else {
     using fit     = detail::operands_fit<X, Y>;

@@ -17,7 +17,7 @@ template<class Met, class Out, class... Others>
 using outliving = without<Met, without<Met, typename all_dims<Out, Others...>::type>>;
 
 template<class X>
-using factor_in = factor_of<shape_in<X>, OpenSum<X>, axes_owed_by<X>>;
+using factor_in = factor_of<shape_in<X>, PartialSum<X>, unreduced_axes_in<X>>;
 
 template<class... D, Operand X, Operand Y>
 constexpr auto product_into(shape<D...>, X const& x, Y const& y, std::source_location at) {
@@ -109,7 +109,7 @@ constexpr auto einsum(X const& x, std::source_location at = std::source_location
 /// multiplied first, the compiler decides: of the orders that the layout allows, that of the fewest flops of
 /// a process, then that which sends the fewest bytes (`order_of`). A record without a layout takes the order
 /// of the fewest flops in all. Of more than five operands each next pair is the cheapest by itself, which may
-/// miss the only legal order. One operand may be an open sum.
+/// miss the only legal order. One operand may be a partial sum.
 /// Errors: `einsum_verdict` of the pair that can't be contracted, if there is no other order.
 template<Dimension... Out, detail::Operand X, detail::Operand Y, detail::Operand Z>
 constexpr auto einsum(X const& x, Y const& y, Z const& z,

@@ -25,10 +25,10 @@ constexpr auto dropped(tensor<T, L, X...> const& x, double rate, random_key key)
 /// does not change.
 ///
 /// Which elements are dropped depends on the key and on their indices in the whole tensor: they are the same
-/// under every layout, and the gradient recomputes them instead of keeping them. Nothing is sent or owed.
-/// Give every use in every step a key of its own:
-/// `{.seed = run, .stream = step * uses + use}`. Evaluation does not call it. An open sum stays open: all its
-/// addends drop the same elements.
+/// under every layout, and the gradient recomputes them instead of keeping them. Nothing is sent or left to
+/// reduce. Give every use in every step a key of its own:
+/// `{.seed = run, .stream = step * uses + use}`. Evaluation does not call it. A partial sum stays partial:
+/// all its local terms drop the same elements.
 /// Errors: `software_error` unless 0 <= rate < 1.
 /// Source: Srivastava et al., Dropout (2014).
 template<detail::FloatingOperand X>

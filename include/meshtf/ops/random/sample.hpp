@@ -62,7 +62,8 @@ constexpr auto sample(X const& operand, random_key key, double temperature,
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = first_objection<reduce_verdict<actual<L>, in, Along>, detail::index_verdict<Along>>;
-  static_assert(accepted<whole>, "meshtf: sample is not linear: sample<...>(finish(logits), ...)");
+  static_assert(accepted<whole>,
+                "meshtf: sample needs a finished value: write sample<...>(finish(logits), ...)");
   static_assert(accepted<verdict>, "meshtf: sample can't draw along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

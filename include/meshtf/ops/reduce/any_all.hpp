@@ -46,7 +46,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto any(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
-  static_assert(accepted<whole>, "meshtf: any looks at finished values: any<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: any needs a finished value: write any<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: any can't work along these dimensions");
   return detail::true_along<reduction::max, first_objection<whole, verdict>, Along...>("any", at, x);
 }
@@ -56,7 +56,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto all(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
-  static_assert(accepted<whole>, "meshtf: all looks at finished values: all<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: all needs a finished value: write all<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: all can't work along these dimensions");
   return detail::true_along<reduction::min, first_objection<whole, verdict>, Along...>("all", at, x);
 }

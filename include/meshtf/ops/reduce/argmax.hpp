@@ -23,7 +23,7 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
   using plan    = argmax_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: argmax<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: argmax needs a finished value: write argmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

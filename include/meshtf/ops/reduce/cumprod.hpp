@@ -68,8 +68,8 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
 /// Within a process, products of floats are kept in double; what goes from part to part is rounded to float,
 /// of bfloat16 too, while doubles and integers stay what they are. Local where `Along` is whole; where it is
 /// split, one scan over its axes, of one number for each remaining element, hands the products from part to
-/// part. Gradient: right also where elements are 0. It owes nothing; where `Along` is split, an all-gather of
-/// two numbers for each remaining element joins what the parts do to it.
+/// part. Gradient: right also where elements are 0. It needs no reduction; where `Along` is split, an
+/// all-gather of two numbers for each remaining element joins what the parts do to it.
 template<Dimension Along, detail::Operand X>
 constexpr auto cumprod(X const& operand, running which = {},
                        std::source_location at = std::source_location::current()) {
@@ -78,7 +78,7 @@ constexpr auto cumprod(X const& operand, running which = {},
   using plan    = cumsum_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<whole>, "meshtf: cumprod is not linear: cumprod<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: cumprod needs a finished value: write cumprod<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: cumprod can't work along this dimension");
   static_assert(NumberElement<T>, "meshtf: bools are not multiplied: cumprod<...>(cast<int>(x))");
   if constexpr (!accepted<first_objection<whole, verdict>> || !NumberElement<T>) {

@@ -59,8 +59,8 @@ constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running w
 /// Within a process, sums of floats are kept in double; what goes from part to part is rounded to float, of
 /// bfloat16 too, while doubles and integers stay what they are. Local where `Along` is whole; where it is
 /// split, one scan over its axes, of one number for each remaining element, hands the sums from part to part.
-/// An open sum stays open. Gradient: the running sum of dz from the other end, which sends as much and owes
-/// nothing; a parameter's stays open.
+/// A partial sum stays partial. Gradient: the running sum of dz from the other end, which sends as much and
+/// needs no reduction; a parameter's stays unreduced.
 /// Source: Blelloch, Prefix Sums and Their Applications (1990).
 template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, running which = {},
@@ -75,13 +75,13 @@ constexpr auto cumsum(X const& operand, running which = {},
   } else {
     return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
       x.machine().enter("cumsum", at);
-      // the sums may be copies, which nothing that is open can be
+      // the sums may be copies, which nothing unreduced can be
       if constexpr (is_undecided<actual<L>> && NarrowElement<detail::element_in<X>>)
-        if (detail::OpenSum<X> || (detail::wants_gradient(x) && x.gradient_stays_open()))
+        if (detail::PartialSum<X> || (detail::wants_gradient(x) && x.gradient_stays_unreduced()))
           x.machine().keep_whole(split_over<actual<L>, shape<Along>>);
       auto z = detail::running_sums<Along>(x, which);
-      detail::record_linear(z, x, [which](auto const& to, auto const& dz, axis_set owed) {
-        detail::contribute(to, detail::running_sums<Along>(dz, {which.exclusive, !which.reverse}), owed);
+      detail::record_linear(z, x, [which](auto const& to, auto const& dz, axis_set unreduced) {
+        detail::contribute(to, detail::running_sums<Along>(dz, {which.exclusive, !which.reverse}), unreduced);
       });
       return z;
     });

@@ -26,14 +26,14 @@ MESHTF_COMPILE_MAP(3, function::l2_norm_gradient)
 /// The square root of the sum of squares over `Along...`; over all dimensions if none is named.
 ///
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. Gradient:
-/// dz * x / z, 0 where z is 0, as in PyTorch; it sends and owes nothing.
+/// dz * x / z, 0 where z is 0, as in PyTorch; it sends nothing and needs no reduction.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto l2_norm(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: l2_norm is not linear: l2_norm<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: l2_norm needs a finished value: write l2_norm<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: l2_norm can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

@@ -49,14 +49,14 @@ MESHTF_COMPILE_MAP(3, function::logsumexp_gradient)
 /// 0.
 ///
 /// Where one of the dimensions is split, two all-reduces of the result over its axes join the processes'
-/// maxima and sums. Gradient: dz * exp(x - z), which sends and owes nothing.
+/// maxima and sums. Gradient: dz * exp(x - z), which sends nothing and needs no reduction.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto logsumexp(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: logsumexp is not linear: logsumexp<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: logsumexp needs a finished value: write logsumexp<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: logsumexp can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

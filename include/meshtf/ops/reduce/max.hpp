@@ -31,7 +31,7 @@ template<reduction Op, class Out, class F, class T, class L, class... X>
 constexpr auto joined(F const& f, tensor<T, L, X...> const& x) {
   auto part = reduced<Op, Out>(f, x);
   x.machine().because(part.why);
-  x.machine().all_reduce(Op, part.value.data(), part.value.size, part.owed);
+  x.machine().all_reduce(Op, part.value.data(), part.value.size, part.unreduced);
   return std::move(part.value);
 }
 
@@ -60,13 +60,13 @@ constexpr auto extreme(char const* name, std::source_location at, tensor<T, L, X
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' maxima.
 /// Gradient: dz goes to every element that equals the maximum, as in Mesh TensorFlow, also to each of several
 /// (PyTorch and JAX divide it among them); of a maximum that is NaN, every element has the gradient NaN. It
-/// owes nothing.
+/// needs no reduction.
 template<Dimension... Along, detail::Operand X>
 constexpr auto max(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::maximum, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: max is not linear: max<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: max needs a finished value: write max<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else

@@ -101,14 +101,15 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
 /// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one
 /// number for each remaining element: one joins the extremes, the other takes the smallest index that has
 /// them. Gradient: dz of the value, NaN if the value is NaN, goes to the element at the index, and to no
-/// other that equals it; it sends and owes nothing. The index has none.
+/// other that equals it; it sends nothing and needs no reduction. The index has none.
 
 /// The largest element along `Along` and its index.
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = typename argmax_plan<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: max_and_argmax<...>(finish(x))");
+  static_assert(accepted<whole>,
+                "meshtf: max_and_argmax needs a finished value: write max_and_argmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_and_argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else
@@ -120,7 +121,8 @@ template<Dimension Along, detail::NumberOperand X>
 constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = typename argmax_plan<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: min_and_argmin<...>(finish(x))");
+  static_assert(accepted<whole>,
+                "meshtf: min_and_argmin needs a finished value: write min_and_argmin<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min_and_argmin can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else

@@ -34,7 +34,8 @@ constexpr auto last_of(tensor<T, L, D...> const& x) {
 ///     [task] twice
 ///
 /// Made as `top_k` of N + 1 elements, so ties, NaNs, a split `Along` and what is sent are as there. Gradient:
-/// dz of the value goes to the element at the index; it sends and owes nothing. The index has none.
+/// dz of the value goes to the element at the index; it sends nothing and needs no reduction. The index has
+/// none.
 template<Dimension Along, extent N, detail::NumberOperand X>
 constexpr auto nth_element(X const& operand, ordering how = {},
                            std::source_location at = std::source_location::current()) {
@@ -46,7 +47,8 @@ constexpr auto nth_element(X const& operand, ordering how = {},
                                      dim_has_no_element_number<Along, Along::size, N>>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = first_objection<reduce_verdict<actual<L>, in, Along>, there, detail::index_verdict<Along>>;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: nth_element<...>(finish(x))");
+  static_assert(accepted<whole>,
+                "meshtf: nth_element needs a finished value: write nth_element<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: nth_element can't take this element along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

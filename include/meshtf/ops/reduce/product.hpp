@@ -43,14 +43,14 @@ struct product_gradient : of_elements<4> {
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' products. Parts
 /// of long products of floats are multiplied in double. Gradient: dz times the product of the other elements,
 /// also where elements are 0. For it the product without zeros and the number of zeros are joined too, two
-/// all-reduces of as many elements; it owes nothing.
+/// all-reduces of as many elements; it needs no reduction.
 template<Dimension... Along, detail::Operand X>
 constexpr auto product(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: product is not linear: product<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: product needs a finished value: write product<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: product can't work along these dimensions");
   static_assert(NumberElement<T>, "meshtf: bools are not multiplied: all<...>(x)");
   if constexpr (!accepted<first_objection<whole, verdict>> || !NumberElement<T>) {

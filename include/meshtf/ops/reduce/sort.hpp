@@ -69,7 +69,7 @@ constexpr auto sorted(char const* name, std::source_location at, X const& operan
 ///
 /// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along`
 /// has at most 2^31 elements. `Along` is whole under the layout. Local. Gradient: dz goes back to where the
-/// elements came from, and owes nothing; the index has none.
+/// elements came from, and needs no reduction; the index has none.
 
 /// The elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
@@ -77,7 +77,7 @@ constexpr auto sort(X const& x, ordering how = {},
                     std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: sort<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: sort needs a finished value: write sort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::sorted<Along>("sort", at, x, how).value;
@@ -89,7 +89,7 @@ constexpr auto argsort(X const& x, ordering how = {},
                        std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: argsort<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: argsort needs a finished value: write argsort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
@@ -107,7 +107,8 @@ constexpr auto sort_and_argsort(X const& x, ordering how = {},
                                 std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
+  static_assert(accepted<whole>,
+                "meshtf: sort_and_argsort needs a finished value: write sort_and_argsort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: sort_and_argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};

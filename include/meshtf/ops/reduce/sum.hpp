@@ -18,8 +18,8 @@ struct named_or_all<X> : std::type_identity<X> {};
 template<class X, class... Along>
 using worked_along = typename named_or_all<X, Along...>::type;
 
-/// The sum of f(x) over `Gone`. That of a tensor is finished; that of an open sum stays open, also over the
-/// axes that split `Gone`. The gradient of each element is f(dz).
+/// The sum of f(x) over `Gone`. That of a tensor is finished; that of a partial sum stays partial, also over
+/// the axes that split `Gone`. The gradient of each element is f(dz).
 template<class Gone, class F, Operand X>
 constexpr auto summed(char const* name, std::source_location at, F const& f, X const& operand) {
   using in      = shape_in<X>;
@@ -27,13 +27,13 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, X c
   auto const& x = entered(operand);
   x.machine().enter(name, at);
   auto z = reduced<reduction::sum, out>(f, x);
-  add_up_unless_open<X>(z);
+  reduce_unless_partial<X>(z);
   if (wants_gradient(x))
     record(z.value,
            [x = x.without_value(), f](auto const& dz) { contribute(x, each<element_in<X>, in>(f, dz)); });
   using split =
       typename remaining_axes<axes_that_split<layout_in<X>, in>, splitting_axes<layout_in<X>, out>>::type;
-  return result_of<split, X>(std::move(z.value), owed_by(operand) | z.owed);
+  return result_of<split, X>(std::move(z.value), unreduced_axes_of(operand) | z.unreduced);
 }
 
 }  // namespace detail
@@ -41,8 +41,8 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, X c
 /// The sum over `Along...`; over all dimensions if none is named.
 ///
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. The sum
-/// of an open sum stays open, also over these axes, and nothing is sent. Gradient: dz, broadcast; it owes
-/// nothing.
+/// of a partial sum stays partial, also over these axes, and nothing is sent. Gradient: dz, broadcast; it
+/// needs no reduction.
 template<Dimension... Along, detail::Operand X>
 constexpr auto sum(X const& x, std::source_location at = std::source_location::current()) {
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;

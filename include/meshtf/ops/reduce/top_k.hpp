@@ -79,14 +79,14 @@ constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
 /// `Along` has at most 2^31 elements. `K` is whole under the layout. Where `Along` is split, each process
 /// finds the first K::size elements of its part (or all, if it has fewer), and two all-gathers over its axes
 /// bring these candidates and their indices together. Gradient: dz of the values goes to the elements at the
-/// indices; it sends and owes nothing. The index has none.
+/// indices; it sends nothing and needs no reduction. The index has none.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), its operation top_k.
 template<Dimension Along, Dimension K, detail::NumberOperand X>
 constexpr auto top_k(X const& operand, ordering how = {.descending = true},
                      std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = top_k_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
-  static_assert(accepted<whole>, "meshtf: addends can't be compared: top_k<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: top_k needs a finished value: write top_k<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: top_k can't take so many elements along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

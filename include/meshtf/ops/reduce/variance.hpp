@@ -40,14 +40,14 @@ MESHTF_COMPILE_MAP_OF(3, function::variance_gradient)
 ///
 /// The mean is computed first, so that no digits are lost where it is large. Where one of the dimensions is
 /// split, two all-reduces of the result over its axes join the processes' sums. Gradient: 2 dz (x - mean(x))
-/// / n, which sends and owes nothing.
+/// / n, which sends nothing and needs no reduction.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto variance(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
-  static_assert(accepted<whole>, "meshtf: variance is not linear: variance<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: variance needs a finished value: write variance<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: variance can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

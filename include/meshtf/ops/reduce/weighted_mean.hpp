@@ -40,8 +40,8 @@ constexpr auto mean_by_weights(std::source_location at, tensor<T, L, D...> const
 ///
 /// Where one of the dimensions is split, an all-reduce of the result over its axes joins the processes' sums,
 /// and another those of the weights, if they have the dimension. Gradients: dz w / sum(w) of x, and dz (x -
-/// z) / sum(w) of w; they owe the axes of the dimensions that their operand lacks. A NaN with the weight 0
-/// makes the mean NaN: `where(w, x, 0)` takes it away.
+/// z) / sum(w) of w; they are unreduced over the axes of the dimensions that their operand lacks. A NaN with
+/// the weight 0 makes the mean NaN: `where(w, x, 0)` takes it away.
 ///
 /// For the mean over micro-batches of unequally many elements, divide the sum of each by the number in all of
 /// them.
@@ -57,8 +57,9 @@ constexpr auto weighted_mean(X const& operand, W const& by,
   using meets   = detail::meeting_of<algebra::meeting::times, detail::tensor_in<X>, weights>;
   using verdict =
       first_objection<typename meets::verdict, reduce_verdict<actual<L>, typename meets::out, Along...>>;
-  static_assert(accepted<whole>,
-                "meshtf: weighted_mean is not linear: weighted_mean<...>(finish(x), finish(w))");
+  static_assert(
+      accepted<whole>,
+      "meshtf: weighted_mean needs a finished value: write weighted_mean<...>(finish(x), finish(w))");
   static_assert(accepted<verdict>, "meshtf: weighted_mean can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

@@ -30,15 +30,15 @@ using broadcast_verdict = typename detail::broadcast_check<L, X, shape<D...>>::t
 /// `x` with the dimensions `D...`: all dimensions of `x`, in any order, and new ones, along which the
 /// elements repeat.
 ///
-/// Local; a dimension is split as the layout says. An open sum stays open if none of the axes that it owes
-/// splits a new dimension. Gradient: dz, summed over the new dimensions; it owes the axes that split them,
-/// and that of a parameter stays open.
+/// Local; a dimension is split as the layout says. A partial sum stays partial if none of its unreduced axes
+/// splits a new dimension. Gradient: dz, summed over the new dimensions; it is unreduced over the axes that
+/// split them, and that of a parameter stays unreduced.
 template<Dimension... D, detail::Operand X>
 constexpr auto broadcast(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using verdict = first_objection<broadcast_verdict<actual<L>, in, D...>,
-                                  detail::open_verdict<L, shape<D...>, detail::axes_owed_by<X>>>;
+                                  detail::partial_sum_verdict<L, shape<D...>, detail::unreduced_axes_in<X>>>;
   static_assert(accepted<verdict>, "meshtf: broadcast can't give the tensor these dimensions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -46,9 +46,9 @@ constexpr auto broadcast(X const& operand, std::source_location at = std::source
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("broadcast", at);
       auto z = detail::each<detail::element_in<X>, shape<D...>>(function::identity{}, x);
-      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
         auto const g = detail::reduced<reduction::sum, in>(function::identity{}, dz);
-        detail::contribute(to, g.value, g.owed | owed, g.why);
+        detail::contribute(to, g.value, g.unreduced | unreduced, g.why);
       });
       return z;
     });

@@ -22,12 +22,13 @@ constexpr void for_each_part(F const& f, Part const&... part) {
 
 /// Contributes to an operand its part of dz.
 template<class Plan, class T, class L, class... X, class DZ>
-constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, extent first, axis_set owed) {
+constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, extent first,
+                               axis_set unreduced) {
   if (!part.needs_gradient()) return;
   auto& m = dz.machine();
   auto dx = tensor<T, L, X...>::uninitialised(m);
   m.run(task::take_part<T>{first}, Plan::template place<shape<X...>>, dz.data(), dx.data());
-  contribute(part, dx, owed);
+  contribute(part, dx, unreduced);
 }
 
 /// The operands in one, along a dimension that is whole.
@@ -43,12 +44,14 @@ constexpr auto joined(tensor<T, L, X...> const& x, Rest const&... rest) {
       },
       x, rest...);
   if (!wants_gradient(x, rest...)) return z;
-  auto const may_wait = [](auto const& part) { return !part.needs_gradient() || part.gradient_stays_open(); };
-  record<incoming::open_if_open>(
+  auto const may_wait = [](auto const& part) {
+    return !part.needs_gradient() || part.gradient_stays_unreduced();
+  };
+  record<incoming::unreduced_if_allowed>(
       z,
-      [x = x.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
+      [x = x.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set unreduced) {
         for_each_part<plan>(
-            [&](auto const& part, extent first) { contribute_part<plan>(part, dz, first, owed); }, x,
+            [&](auto const& part, extent first) { contribute_part<plan>(part, dz, first, unreduced); }, x,
             rest...);
       },
       (may_wait(x) && ... && may_wait(rest)));
@@ -72,8 +75,8 @@ struct concat_of_open<First, Second, Rest...>
 ///
 /// The other dimensions are the same in all operands, in the same order. The dimensions that `Along` replaces
 /// are whole under the layout; where `Along` is split, each process keeps its part. Local. Gradient: each
-/// operand's part of dz; it stays open if all operands that need one are parameters, otherwise dz is gathered
-/// over the axes that split `Along`.
+/// operand's part of dz; it stays unreduced if all operands that need one are parameters, otherwise dz is
+/// gathered over the axes that split `Along`.
 /// If two operands have the same dimensions, rename one: `concat<length>(x, rename<half, other_half>(y))`.
 template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
 constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
@@ -98,29 +101,30 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   }
 }
 
-/// The concatenation of open sums is an open sum over the axes of all of them, none of which may split
+/// The concatenation of partial sums is a partial sum over the axes of all of them, none of which may split
 /// `Along`.
 template<Dimension Along, class... X>
   requires(detail::is_partial<X> && ...)
 constexpr auto concat(X const&... x) {
-  using open =
-      first_objection<detail::open_verdict<detail::layout_in<X>, shape<Along>, detail::axes_owed_by<X>>...>;
+  using partial_fits = first_objection<
+      detail::partial_sum_verdict<detail::layout_in<X>, shape<Along>, detail::unreduced_axes_in<X>>...>;
   static_assert(
-      accepted<open>,
-      "meshtf: concat can't split an open sum over an axis that it owes: reshard or finish it first");
-  axis_set const owed = (x.owed() | ...);
+      accepted<partial_fits>,
+      "meshtf: concat can't split a partial sum over an unreduced axis: reshard or finish it first");
+  axis_set const unreduced = (x.owed() | ...);
   (detail::keep_whole_if_open<Along>(x), ...);
-  std::tuple parts{detail::addends_over(x, owed)...};  // braces: evaluated in the order of the operands
+  std::tuple parts{
+      detail::local_terms_over(x, unreduced)...};  // braces: evaluated in the order of the operands
   auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);
   if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;
-  else return detail::result_of<axes<>, X...>(std::move(z), owed);
+  else return detail::result_of<axes<>, X...>(std::move(z), unreduced);
 }
 
 template<Dimension Along, class... X>
   requires((detail::is_partial<X> || ...) && !(detail::is_partial<X> && ...))
 constexpr detail::rejected concat(X const&...) {
   static_assert(accepted<typename detail::concat_of_open<X...>::type>,
-                "meshtf: concat would count x per addend: as_partial<...>(x), free");
+                "meshtf: concat would count x once on each process: write as_partial<...>(x), which is free");
   return {};
 }
 

@@ -11,14 +11,15 @@ inline namespace v0 {
 ///
 ///     auto before = stop_gradient(copy(w));   // the present values of w, as data
 ///
-/// Local; an open sum stays open. Gradient: dz unchanged; that of a parameter stays open.
+/// Local; a partial sum stays partial. Gradient: dz unchanged; that of a parameter stays unreduced.
 template<detail::Operand X>
 constexpr auto copy(X const& operand, std::source_location at = std::source_location::current()) {
   return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
     x.machine().enter("copy", at);
     auto z = detail::copied(x);
-    detail::record_linear(
-        z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, dz, owed); });
+    detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+      detail::contribute(to, dz, unreduced);
+    });
     return z;
   });
 }

@@ -1,4 +1,4 @@
-// finish: adds up an open sum over the processes that hold its addends.
+// finish: adds up a partial sum over the processes that hold its local terms.
 #pragma once
 
 #include <source_location>
@@ -8,32 +8,32 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The finished sum of `p`, equal on all processes that hold the same part: one all-reduce over all owed
-/// axes together, or no message if nothing is owed.
-/// Gradient: the dual of a sum is a copy, so the gradient of each addend is that of the sum, and owes
-/// nothing.
+/// The finished sum of `p`, equal on all processes that hold the same part: one all-reduce over all unreduced
+/// axes together, or no message if nothing is left to reduce.
+/// Gradient: the dual of a sum is a copy, so the gradient of each local term is that of the sum, and needs no
+/// reduction.
 template<class T, class L, class... D, class Over>
 constexpr auto finish(partial<tensor<T, L, D...>, Over> p,
                       std::source_location at = std::source_location::current()) {
-  axis_set const owed = p.owed();
-  auto z              = std::move(p).addend();
+  axis_set const unreduced = p.owed();
+  auto z                   = std::move(p).local_terms();
   z.machine().enter("finish", at);
-  auto const addend = z.without_value();
-  z                 = z.without_slot();
-  detail::finish_in_place(z, owed);
-  if (detail::wants_gradient(addend))
-    detail::record(z, [addend](auto const& dz) { detail::contribute(addend, dz); });
+  auto const operand = z.without_value();
+  z                  = z.without_slot();
+  detail::finish_in_place(z, unreduced);
+  if (detail::wants_gradient(operand))
+    detail::record(z, [operand](auto const& dz) { detail::contribute(operand, dz); });
   return z;
 }
 
-/// A tensor owes nothing, so finishing twice is harmless.
+/// A tensor needs no reduction, so finishing twice is harmless.
 template<class T, class L, class... D>
 constexpr auto finish(tensor<T, L, D...> const& x) {
   return x;
 }
 
-/// `x` as an addend of a sum that is open over `A...`: it counts once, on coordinate 0 of those axes.
-/// `p + as_partial<A...>(x)` adds it to an open sum.
+/// `x` as a local term of a sum that is unreduced over `A...`: it counts once, on coordinate 0 of those axes.
+/// `p + as_partial<A...>(x)` adds it to a partial sum.
 template<MeshAxis... A, class T, class L, class... D>
 constexpr auto as_partial(tensor<T, L, D...> const& x,
                           std::source_location at = std::source_location::current()) {

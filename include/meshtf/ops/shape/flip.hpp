@@ -41,8 +41,8 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
 /// The elements of `x` along `Along` from the last to the first; of the same shape and placement.
 ///
 /// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last
-/// process and so on (one `permute`). An open sum stays open. Gradient: dz flipped; that of a parameter stays
-/// open.
+/// process and so on (one `permute`). A partial sum stays partial. Gradient: dz flipped; that of a parameter
+/// stays unreduced.
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = flip_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
@@ -53,8 +53,8 @@ constexpr auto flip(X const& operand, std::source_location at = std::source_loca
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("flip", at);
       auto z = detail::flipped<Along>(x);
-      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-        detail::contribute(to, detail::flipped<Along>(dz), owed);
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+        detail::contribute(to, detail::flipped<Along>(dz), unreduced);
       });
       return z;
     });

@@ -39,22 +39,22 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
 ///
 ///     auto table = pad<words, rounded_words>(given, 0);   // 50257 rows, and zeros up to 50304
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; an open sum
-/// stays open. `To` must not be split over an axis that it may owe. Gradient: the elements of dz that come
-/// from `x`; that of a parameter stays open, that of another value is gathered over the axes that split `To`.
-/// `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors:
-/// `software_error` if `To` has no room for so many elements before those of `x`.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; a partial sum
+/// stays partial. `To` must not be split over an axis over which it may be unreduced. Gradient: the elements
+/// of dz that come from `x`; that of a parameter stays unreduced, that of another value is gathered over the
+/// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for
+/// `slice`. Errors: `software_error` if `To` has no room for so many elements before those of `x`.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto pad(X const& operand, extent before,
                    std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
-  using verdict = pad_verdict<actual<L>, detail::shape_in<X>, From, To>;
-  static_assert(accepted<open>,
-                "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
+  using L            = detail::layout_in<X>;
+  using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
+  using verdict      = pad_verdict<actual<L>, detail::shape_in<X>, From, To>;
+  static_assert(accepted<partial_fits>,
+                "meshtf: pad can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: pad can't give this dimension further elements");
-  if constexpr (!accepted<first_objection<open, verdict>>) {
+  if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
   } else {
     detail::keep_whole_if_open<To>(operand);
@@ -65,14 +65,14 @@ constexpr auto pad(X const& operand, extent before,
 }
 
 /// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements
-/// behind, is refused). It would be added up with the addends of an open sum, so `x` is finished.
+/// behind, is refused). It would be added up with the local terms of a partial sum, so `x` is finished.
 template<Dimension From, Dimension To, detail::Operand X, Number V>
 constexpr auto pad(X const& operand, extent before, V value,
                    std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = pad_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
   static_assert(accepted<whole>,
-                "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
+                "meshtf: each process would add its own padding: write pad<...>(finish(x), before, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: pad can't give this dimension further elements");
   static_assert(

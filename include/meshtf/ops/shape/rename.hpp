@@ -5,7 +5,7 @@
 
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/plan/nest_plan.hpp>
-#include <meshtf/tensor/open_sums.hpp>
+#include <meshtf/tensor/partial_sums.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -48,7 +48,7 @@ template<class From, class To>
 using same_size = std::conditional_t<From::size == To::size, legal, dims_differ_in_size<From, To>>;
 
 /// A tensor of shape `S` with the names `To` in the places of `From`, all at once. `Riding`: the axes over
-/// which it is an addend.
+/// which it is a local term.
 template<class L, class S, class From, class To, axis_set Riding = 0>
 struct renaming;
 template<class L, class... D, class... F, class... T, axis_set Riding>
@@ -65,14 +65,15 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
   using verdict = decltype(planned());
 
   template<class X>
-  static constexpr auto apply(X const& x, std::source_location at, [[maybe_unused]] bool open_sum = false) {
+  static constexpr auto apply(X const& x, std::source_location at,
+                              [[maybe_unused]] bool local_result = false) {
     using renamed = tensor_of<typename X::element_type, typename X::layout_type, result>;
     auto& m       = x.machine();
     m.enter("rename", at);
     if constexpr (is_undecided<L>) {
       dim_pairs pairs;
       (pairs.add(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>[0]), ...);
-      return renamed_either_way<renamed>(pairs, open_sum, x);
+      return renamed_either_way<renamed>(pairs, local_result, x);
     } else {
       (expect_elements_for<F, T>(m), ...);
       return relocate<renamed, relocation<L, shape<D...>, L, result>>(
@@ -110,8 +111,8 @@ constexpr auto rename(tensor<T, L, D...> const& x,
   }
 }
 
-/// An open sum stays open: its addends are renamed. `To` must not be split over an axis that the sum may owe;
-/// in that case reshard first.
+/// A partial sum stays partial: its local terms are renamed. `To` must not be split over an axis over which
+/// the sum may be unreduced; in that case reshard first.
 template<Dimension From, Dimension To, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
                       std::source_location at = std::source_location::current()) {
@@ -120,16 +121,17 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
   if constexpr (!names::paired) {
     return detail::rejected{};
   } else {
-    using renaming = detail::renaming<actual<L>, shape<D...>, typename names::from, typename names::to,
-                                      detail::may_owe<L, Over>>;
-    using open     = detail::open_verdict<L, typename renaming::result, Over>;
+    using renaming     = detail::renaming<actual<L>, shape<D...>, typename names::from, typename names::to,
+                                          detail::possibly_unreduced<L, Over>>;
+    using partial_fits = detail::partial_sum_verdict<L, typename renaming::result, Over>;
     static_assert(
-        accepted<open>,
-        "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
-    using verdict = std::conditional_t<accepted<open>, typename renaming::verdict, legal>;
+        accepted<partial_fits>,
+        "meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish it first");
+    using verdict = std::conditional_t<accepted<partial_fits>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
-    if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
-    else return detail::handed_through<algebra::use::layout_only>(p, renaming::apply(p.addend(), at, true));
+    if constexpr (!accepted<first_objection<partial_fits, verdict>>) return detail::rejected{};
+    else
+      return detail::handed_through<algebra::use::layout_only>(p, renaming::apply(p.local_terms(), at, true));
   }
 }
 

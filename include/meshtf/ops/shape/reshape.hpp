@@ -6,7 +6,7 @@
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/reshard/reshape_plan.hpp>
-#include <meshtf/tensor/open_sums.hpp>
+#include <meshtf/tensor/partial_sums.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -37,7 +37,7 @@ struct as_whole_of {
   static constexpr auto to   = P::as_whole;
 };
 
-/// `Riding`: the axes over which the tensor is an addend.
+/// `Riding`: the axes over which the tensor is a local term.
 template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
 struct reshape_steps {
   static constexpr reshard_steps value =
@@ -89,7 +89,7 @@ template<class Whole, class Parts>
 using not_counted = typename counted_among<Whole, Parts>::type;
 
 /// How `From` of a tensor becomes `To`, and whether that is allowed. `Riding`: the axes over which the tensor
-/// may be an open sum.
+/// may be a partial sum.
 template<axis_set Riding, class From, class To, class L, class S>
 struct splitting {
   using out     = replaced<S, From, To>;
@@ -188,33 +188,35 @@ constexpr auto merge_dims(tensor<T, L, D...> const& x,
   return detail::reshaped<reshaping>("merge_dims", x, at);
 }
 
-/// An open sum stays open: its addends are reshaped. `To...` must not be split over an axis that the sum may
-/// owe; in that case reshard first.
+/// A partial sum stays partial: its local terms are reshaped. `To...` must not be split over an axis over
+/// which the sum may be unreduced; in that case reshard first.
 template<Dimension From, Dimension... To, class T, class L, class... D, class Over>
 constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p,
                          std::source_location at = std::source_location::current()) {
-  using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, actual<L>, shape<D...>>;
-  using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
+  using reshaping =
+      detail::splitting<detail::possibly_unreduced<L, Over>, From, shape<To...>, actual<L>, shape<D...>>;
+  using verdict =
+      first_objection<detail::partial_sum_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
   static_assert(accepted<verdict>,
-                "meshtf: split_dim can't split this open sum so: reshard or finish it first");
+                "meshtf: split_dim can't split this partial sum so: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
     return detail::handed_through<algebra::use::layout_only>(
-        p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
+        p, detail::reshaped<reshaping>("split_dim", p.local_terms(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p,
                           std::source_location at = std::source_location::current()) {
-  using reshaping =
-      detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, actual<L>, shape<D...>>;
-  using verdict = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>,
-                                  typename reshaping::verdict>;
+  using reshaping = detail::merging<detail::possibly_unreduced<L, Over>, shape<First, Second, More...>,
+                                    actual<L>, shape<D...>>;
+  using verdict   = first_objection<detail::partial_sum_verdict<L, shape<typename reshaping::into>, Over>,
+                                    typename reshaping::verdict>;
   static_assert(accepted<verdict>,
-                "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
+                "meshtf: merge_dims can't merge these of a partial sum: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
     return detail::handed_through<algebra::use::layout_only>(
-        p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
+        p, detail::reshaped<reshaping>("merge_dims", p.local_terms(), at));
 }
 
 MESHTF_ACCEPT_REJECTED(split_dim)

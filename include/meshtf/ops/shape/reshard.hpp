@@ -11,9 +11,9 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The axes that an open sum over `Over` may owe.
+/// The axes over which a partial sum over `Over` may be unreduced.
 template<class L, class Over>
-inline constexpr axis_set may_owe =
+inline constexpr axis_set possibly_unreduced =
     axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
 /// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so
@@ -70,29 +70,29 @@ constexpr auto reshard(tensor<T, L, D...> const& x,
   }
 }
 
-/// The finished sum of `p` under `L2`: owed axes that split it there are reduce-scattered, other owed axes
-/// all-reduced, axes that it does not owe sliced.
+/// The finished sum of `p` under `L2`: unreduced axes that split it there are reduce-scattered, other
+/// unreduced axes all-reduced, all other axes sliced.
 template<Layout L2, class T, class L, class... D, class Over>
 constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p,
                        std::source_location at = std::source_location::current()) {
   static_assert(!is_undecided<L>,
-                "meshtf: reshard can't be recorded of an open sum without a layout: finish(p)");
+                "meshtf: reshard can't be recorded of a partial sum without a layout: write finish(p)");
   if constexpr (is_undecided<L>) {
     return detail::rejected{};
   } else {
-    constexpr axis_set over = detail::may_owe<L, Over>;
-    // for what owes nothing, as a gradient may
+    constexpr axis_set over = detail::possibly_unreduced<L, Over>;
+    // for what needs no reduction, as a gradient may
     using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
     using result  = tensor<T, layout_beside<L, L2>, D...>;
     using verdict = first_objection<typename reshard_plan<actual<L>, actual<L2>, shape<D...>, over>::verdict,
                                     typename plan::verdict>;
-    static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
+    static_assert(accepted<verdict>, "meshtf: reshard can't bring this partial sum to that layout");
     if constexpr (!accepted<verdict>) {
       return detail::rejected{};
     } else {
       p.machine().enter("reshard", at);
       return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
-          p.addend(), p.owed(), plan::steps);
+          p.local_terms(), p.owed(), plan::steps);
     }
   }
 }

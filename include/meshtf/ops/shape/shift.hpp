@@ -16,8 +16,8 @@ inline namespace v0 {
 /// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each
 /// process hands the `offset` rows at the edge of its part to the process next to it (one message of kind
 /// `neighbours`). Beyond the size of a part, all rows go to two processes that are next to one another (two
-/// messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
-/// Gradient: dz shifted back, with the same messages; that of a parameter stays open.
+/// messages, or one for whole parts). So the price depends on `offset`. A partial sum stays partial.
+/// Gradient: dz shifted back, with the same messages; that of a parameter stays unreduced.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018).
 template<Dimension Along, detail::Operand X>
 constexpr auto shift(X const& operand, extent offset,
@@ -30,15 +30,15 @@ constexpr auto shift(X const& operand, extent offset,
         operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
 }
 
-/// The same with `value` in the place of zeros. It would be added up with the addends of an open sum, so `x`
-/// is finished.
+/// The same with `value` in the place of zeros. It would be added up with the local terms of a partial sum,
+/// so `x` is finished.
 template<Dimension Along, detail::Operand X, Number V>
 constexpr auto shift(X const& operand, extent offset, V value,
                      std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = shift_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>,
-                "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
+                "meshtf: each process would add its own values: write shift<...>(finish(x), offset, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   static_assert(!std::same_as<V, bool> || std::same_as<detail::element_in<X>, bool>,
                 "meshtf: shift's third argument is the value that comes in: roll<...>(x, offset) goes round");
@@ -52,7 +52,7 @@ constexpr auto shift(X const& operand, extent offset, V value,
 /// placement.
 ///
 /// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient:
-/// dz rolled back; that of a parameter stays open.
+/// dz rolled back; that of a parameter stays unreduced.
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset,
                     std::source_location at = std::source_location::current()) {

@@ -27,17 +27,17 @@ template<class From, class To>
                        std::to_string(From::size) + " elements");
 }
 
-/// The slice where `To` is whole. The gradient is dz between zeros; that of a parameter stays open.
+/// The slice where `To` is whole. The gradient is dz between zeros; that of a parameter stays unreduced.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   using plan = slice_plan<actual<L>, shape<D...>, From, To>;
   auto& m    = x.machine();
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
   m.run(task::take_part<T>{first}, plan::part, x.data(), z.data());
-  record_linear(z, x, [first](auto const& to, auto const& dz, axis_set owed) {
+  record_linear(z, x, [first](auto const& to, auto const& dz, axis_set unreduced) {
     tensor<T, L, D...> dx{dz.machine()};
     dz.machine().run(task::put_part<T>{first}, plan::part, dx.data(), dz.data());
-    contribute(to, dx, owed);
+    contribute(to, dx, unreduced);
   });
   return z;
 }
@@ -68,23 +68,23 @@ constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
   auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
   move_either_way<From, To>(x, -first, false,
                             [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
-  record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set owed) {
+  record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set unreduced) {
     auto& back = dz.machine();
     auto dx    = tensor<T, L, D...>::uninitialised(back);
     move_either_way<To, From>(dz, first, false, [&] {
       back.fill(dx.size, T{}, dx.data());
       back.run(task::put_part<T>{first}, part, dx.data(), dz.data());
     });
-    contribute(to, dx, owed);
+    contribute(to, dx, unreduced);
   });
   return z;
 }
 
-/// A record of operands that are open sums leaves the parts `To` of results whole: when they are finished,
+/// A record of operands that are partial sums leaves the parts `To` of results whole: when they are finished,
 /// copies would be made of copies.
 template<class... To, Operand X>
 constexpr void keep_whole_if_open(X const& operand) {
-  if constexpr (OpenSum<X> && is_undecided<actual<layout_in<X>>>)
+  if constexpr (PartialSum<X> && is_undecided<actual<layout_in<X>>>)
     operand.machine().keep_whole(split_over<actual<layout_in<X>>, shape<To...>>);
 }
 
@@ -106,28 +106,27 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 ///     model]
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local.
-/// Gradient: dz between zeros. That of a parameter stays open; that of another value is gathered over the
-/// axes that split `To`.
+/// Gradient: dz between zeros. That of a parameter stays unreduced; that of another value is gathered over
+/// the axes that split `To`.
 ///
 /// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from
 /// the second on, where the rule of the latter is `padded`. Each process then hands the `first` rows of its
 /// part to the process before it, as `shift` does, and the gradient hands them back. Errors: `software_error`
-/// if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced.
-/// `To` must not be split over an axis that the sum may owe.
+/// if the slice would reach outside, or past what is counted. A partial sum stays partial: its local terms
+/// are sliced. `To` must not be split over an axis over which the sum may be unreduced.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first,
                      std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using in      = detail::shape_in<X>;
-  using plan    = slice_plan<actual<L>, in, From, To>;
-  using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
-  using verdict = typename plan::verdict;
-  static_assert(
-      accepted<open>,
-      "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
+  using L            = detail::layout_in<X>;
+  using in           = detail::shape_in<X>;
+  using plan         = slice_plan<actual<L>, in, From, To>;
+  using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
+  using verdict      = typename plan::verdict;
+  static_assert(accepted<partial_fits>,
+                "meshtf: slice can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: slice can't take this part of this dimension");
-  if constexpr (!accepted<first_objection<open, verdict>>) {
+  if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
   } else {
     if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);

@@ -34,9 +34,9 @@ constexpr extent sum_of_first(std::size_t n, std::initializer_list<extent> sizes
 template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
-  // such gradients would owe sums over different dimensions, which a record can't put side by side
+  // such gradients would be unreduced over different dimensions, which a record can't put side by side
   if constexpr (is_undecided<actual<L>>)
-    if (wants_gradient(x) && x.gradient_stays_open())
+    if (wants_gradient(x) && x.gradient_stays_unreduced())
       x.machine().keep_whole(split_over<actual<L>, shape<To...>>);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
@@ -52,19 +52,19 @@ constexpr auto pieces(tensor<T, L, D...> const& x) {
 ///     auto const [q, k, v] = split_into<all_heads, heads, key_heads, key_heads>(projected);
 ///
 /// `From` is whole under the layout; where one of the others is split, each process keeps its part of that
-/// piece. Local; pieces of an open sum are open sums. Gradient: those of the pieces side by side, with zeros
-/// for a piece that has none; that of a parameter stays open.
+/// piece. Local; pieces of a partial sum are partial sums. Gradient: those of the pieces side by side, with
+/// zeros for a piece that has none; that of a parameter stays unreduced.
 template<Dimension From, Dimension First, Dimension... Rest, detail::Operand X>
 constexpr auto split_into(X const& operand, std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using open    = detail::open_verdict<L, shape<First, Rest...>, detail::axes_owed_by<X>>;
-  using verdict = split_into_verdict<actual<L>, detail::shape_in<X>, From, First, Rest...>;
+  using L            = detail::layout_in<X>;
+  using partial_fits = detail::partial_sum_verdict<L, shape<First, Rest...>, detail::unreduced_axes_in<X>>;
+  using verdict      = split_into_verdict<actual<L>, detail::shape_in<X>, From, First, Rest...>;
   static_assert(
-      accepted<open>,
-      "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");
+      accepted<partial_fits>,
+      "meshtf: split_into can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: split_into can't cut this dimension into these");
-  if constexpr (!accepted<first_objection<open, verdict>>) {
+  if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return std::tuple{detail::rejected{}, detail::rejected_for<Rest>{}...};
   } else {
     auto const& x = detail::entered(operand);

@@ -20,14 +20,14 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Operands as tensors: of open sums, their addends over the axes that any of them owes.
+/// Operands as tensors: of partial sums, their local terms over the unreduced axes of all of them.
 template<Tensor X>
 constexpr tensor_in<X> joined_by(X const& x, axis_set) {
   return x;
 }
-template<OpenSum X>
-constexpr tensor_in<X> joined_by(X const& p, axis_set owed) {
-  return addends_over(p, owed);
+template<PartialSum X>
+constexpr tensor_in<X> joined_by(X const& p, axis_set unreduced) {
+  return local_terms_over(p, unreduced);
 }
 
 /// Puts tensors of one type together. (Packs and no arrays: g++ 12 miscounts handles in arrays that are
@@ -46,15 +46,16 @@ constexpr auto stacked(X const& first, Rest const&... rest) {
   each([&](X const& one, extent i) { m.run(task::put_part<T>{i}, plan::place, z.data(), one.data()); }, first,
        rest...);
   if (!wants_gradient(first, rest...)) return z;
-  auto const may_wait = [](X const& one) { return !one.needs_gradient() || one.gradient_stays_open(); };
-  record<incoming::open_if_open>(
+  auto const may_wait = [](X const& one) { return !one.needs_gradient() || one.gradient_stays_unreduced(); };
+  record<incoming::unreduced_if_allowed>(
       z,
-      [each, first = first.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
+      [each, first = first.without_value(), ... rest = rest.without_value()](auto const& dz,
+                                                                             axis_set unreduced) {
         auto const give = [&](X const& one, extent i) {
           if (!one.needs_gradient()) return;
           auto dx = X::uninitialised(dz.machine());
           dz.machine().run(task::take_part<T>{i}, plan::place, dz.data(), dx.data());
-          contribute(one, dx, owed);
+          contribute(one, dx, unreduced);
         };
         each(give, first, rest...);
       },
@@ -82,21 +83,21 @@ constexpr auto stacked_list(std::vector<X> const& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     X const& one = all[i];
     wants        = wants_gradient(all.front(), one) || wants;
-    is_open      = is_open && (!one.needs_gradient() || one.gradient_stays_open());
+    is_open      = is_open && (!one.needs_gradient() || one.gradient_stays_unreduced());
     m.run(task::put_part<T>{static_cast<extent>(i)}, plan::place, z.data(), one.data());
   }
   if (!wants) return z;
   std::vector<X> to;
   to.reserve(all.size());
   for (X const& one : all) to.push_back(one.without_value());
-  record<incoming::open_if_open>(
+  record<incoming::unreduced_if_allowed>(
       z,
-      [to = std::move(to)](auto const& dz, axis_set owed) {
+      [to = std::move(to)](auto const& dz, axis_set unreduced) {
         for (std::size_t i = 0; i < to.size(); ++i) {
           if (!to[i].needs_gradient()) continue;
           auto dx = X::uninitialised(dz.machine());
           dz.machine().run(task::take_part<T>{static_cast<extent>(i)}, plan::place, dz.data(), dx.data());
-          contribute(to[i], dx, owed);
+          contribute(to[i], dx, unreduced);
         }
       },
       is_open);
@@ -132,36 +133,36 @@ using stacks_with =
 ///     auto const last = stack<two, 1>(mean, deviation);    // -> [batch, two]
 ///
 /// `New` has as many elements as there are operands; where it is split, each process keeps its part. Local; a
-/// stack of open sums is an open sum over the axes of all of them, none of which may split `New`. Gradient:
-/// dz at each index; it stays open if all operands that need one are parameters, otherwise it is gathered
-/// over the axes that split `New`.
+/// stack of partial sums is a partial sum over the axes of all of them, none of which may split `New`.
+/// Gradient: dz at each index; it stays unreduced if all operands that need one are parameters, otherwise it
+/// is gathered over the axes that split `New`.
 template<Dimension New, int At = 0, detail::Operand First, detail::Operand... Rest>
 constexpr auto stack(First const& first, Rest const&... rest) {
-  using S    = detail::shape_in<First>;
-  using fit  = first_objection<detail::operands_fit<First, Rest>...,
-                               detail::stacks_with<S, detail::shape_in<Rest>>...>;
-  using open = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
+  using S            = detail::shape_in<First>;
+  using fit          = first_objection<detail::operands_fit<First, Rest>...,
+                                       detail::stacks_with<S, detail::shape_in<Rest>>...>;
+  using partial_fits = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
   using verdict =
       first_objection<fit,
                       stack_verdict<actual<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
   using apart = first_objection<
-      detail::open_verdict<detail::layout_in<First>, shape<New>, detail::axes_owed_by<First>>,
-      detail::open_verdict<detail::layout_in<Rest>, shape<New>, detail::axes_owed_by<Rest>>...>;
-  static_assert(accepted<open>, "meshtf: stack would count x per addend: as_partial<...>(x), free");
-  static_assert(
-      accepted<apart>,
-      "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+      detail::partial_sum_verdict<detail::layout_in<First>, shape<New>, detail::unreduced_axes_in<First>>,
+      detail::partial_sum_verdict<detail::layout_in<Rest>, shape<New>, detail::unreduced_axes_in<Rest>>...>;
+  static_assert(accepted<partial_fits>,
+                "meshtf: stack would count x once on each process: write as_partial<...>(x), which is free");
+  static_assert(accepted<apart>,
+                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
-  if constexpr (!accepted<first_objection<open, apart, verdict>>) {
+  if constexpr (!accepted<first_objection<partial_fits, apart, verdict>>) {
     return detail::rejected{};
   } else {
     detail::entered(first).machine().enter("stack");
-    axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
+    axis_set const unreduced = (detail::unreduced_axes_of(first) | ... | detail::unreduced_axes_of(rest));
     detail::keep_whole_if_open<New>(first), (detail::keep_whole_if_open<New>(rest), ...);
     // braces: evaluated in order
-    std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};
+    std::tuple const all{detail::joined_by(first, unreduced), detail::joined_by(rest, unreduced)...};
     auto z = std::apply([](auto const&... one) { return detail::stacked_and_split<New, At>(one...); }, all);
-    return detail::result_of<axes<>, First, Rest...>(std::move(z), owed);
+    return detail::result_of<axes<>, First, Rest...>(std::move(z), unreduced);
   }
 }
 
@@ -181,25 +182,24 @@ constexpr auto stack(std::array<X, N> const& x) {
 template<Dimension New, int At = 0, detail::Operand X>
 constexpr auto stack(std::vector<X> const& x, std::source_location at = std::source_location::current()) {
   using verdict = stack_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
-  using apart   = detail::open_verdict<detail::layout_in<X>, shape<New>, detail::axes_owed_by<X>>;
-  static_assert(
-      accepted<apart>,
-      "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+  using apart   = detail::partial_sum_verdict<detail::layout_in<X>, shape<New>, detail::unreduced_axes_in<X>>;
+  static_assert(accepted<apart>,
+                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<apart, verdict>>) {
     return detail::rejected{};
   } else {
     detail::expect_one_for_each<New>(x.size());
     detail::entered(x.front()).machine().enter("stack", at);
-    axis_set owed = 0;
-    for (X const& one : x) owed |= detail::owed_by(one);
+    axis_set unreduced = 0;
+    for (X const& one : x) unreduced |= detail::unreduced_axes_of(one);
     std::vector<detail::tensor_in<X>> all;
     all.reserve(x.size());
     for (X const& one : x) {
       detail::keep_whole_if_open<New>(one);
-      all.push_back(detail::joined_by(one, owed));
+      all.push_back(detail::joined_by(one, unreduced));
     }
-    return detail::result_of<axes<>, X>(detail::stacked_and_split<New, At>(all), owed);
+    return detail::result_of<axes<>, X>(detail::stacked_and_split<New, At>(all), unreduced);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `x` as data: no gradient flows back to it. Shares the shard; an open sum stays open.
+/// `x` as data: no gradient flows back to it. Shares the shard; a partial sum stays partial.
 template<detail::Operand X>
 constexpr auto stop_gradient(X const& operand) {
   return detail::linearly<algebra::use::layout_only>(operand, [](auto const& x) { return x.without_slot(); });

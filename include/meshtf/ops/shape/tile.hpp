@@ -52,18 +52,19 @@ using tile_verdict = typename detail::tiling<L, X, From, To>::verdict;
 ///     auto rows = tile<pattern, length>(x);   // [pattern, model] -> [length, model]
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part. Local: a `broadcast`,
-/// whose dimensions are then merged. An open sum stays open; `To` must not be split over an axis that it may
-/// owe. Gradient: dz, summed over the copies; that of a parameter stays open.
+/// whose dimensions are then merged. A partial sum stays partial; `To` must not be split over an axis over
+/// which it may be unreduced.
+/// Gradient: dz, summed over the copies; that of a parameter stays unreduced.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto tile(X const& operand, std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using S       = detail::shape_in<X>;
-  using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
-  using verdict = tile_verdict<actual<L>, S, From, To>;
-  static_assert(accepted<open>,
-                "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
+  using L            = detail::layout_in<X>;
+  using S            = detail::shape_in<X>;
+  using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
+  using verdict      = tile_verdict<actual<L>, S, From, To>;
+  static_assert(accepted<partial_fits>,
+                "meshtf: tile can't split a partial sum over an unreduced axis: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");
-  if constexpr (!accepted<first_objection<open, verdict>>) {
+  if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
   } else {
     detail::keep_whole_if_open<To>(operand);

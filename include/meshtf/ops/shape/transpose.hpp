@@ -11,8 +11,9 @@ inline namespace v0 {
 template<class Given, class S>
 struct not_the_dims_of_tensor {};
 
-/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and an open sum
-/// stays open. Gradient: transposed back; that of a parameter stays open.
+/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and a partial
+/// sum stays partial.
+/// Gradient: transposed back; that of a parameter stays unreduced.
 template<Dimension... Order, detail::Operand X>
 constexpr auto transpose(X const& operand, std::source_location at = std::source_location::current()) {
   using in            = detail::shape_in<X>;
@@ -27,8 +28,8 @@ constexpr auto transpose(X const& operand, std::source_location at = std::source
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("transpose", at);
       auto z = detail::each<T, shape<Order...>>(function::identity{}, x);
-      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-        detail::contribute(to, detail::each<T, in>(function::identity{}, dz), owed);
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+        detail::contribute(to, detail::each<T, in>(function::identity{}, dz), unreduced);
       });
       return z;
     });

@@ -15,8 +15,8 @@ inline namespace v0 {
 ///
 ///     auto const [mean, deviation] = unstack<two>(statistics);
 ///
-/// `Along` is whole under the layout. Local; those of an open sum are open sums. Gradient: those of the
-/// tensors stacked, with zeros for one that has none; that of a parameter stays open.
+/// `Along` is whole under the layout. Local; those of a partial sum are partial sums. Gradient: those of the
+/// tensors stacked, with zeros for one that has none; that of a parameter stays unreduced.
 template<Dimension Along, detail::Operand X>
 constexpr auto unstack(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
@@ -33,7 +33,7 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
     auto const piece = [&](extent i) {
       auto z =
           detail::piece_of<tensor_of<detail::element_in<X>, L, typename plan::part>>(cut, plan::place, i);
-      if constexpr (detail::OpenSum<X>)
+      if constexpr (detail::PartialSum<X>)
         return detail::handed_through<algebra::use::layout_only>(operand, std::move(z));
       else return z;
     };

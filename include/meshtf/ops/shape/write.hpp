@@ -76,9 +76,10 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
 ///
 /// Local. The part is whole along its own dimension; where `D` is split, each process writes the elements
 /// that it has. All processes must say the same `first`. Gradient: of `x` dz, with zeros where the part is;
-/// of the part the elements of dz that it was written to, which owe the axes of `D`. If the elements of `D`
-/// are counted at run time, `x` may have been made when there were fewer, as long as the part brings those
-/// that are missing; what it holds past the present counts is kept. Errors: `software_error` if the part
+/// of the part the elements of dz that it was written to, which are unreduced over the axes of `D`. If the
+/// elements of `D` are counted at run time, `x` may have been made when there were fewer, as long as the part
+/// brings those that are missing; what it holds past the present counts is kept. Errors: `software_error` if
+/// the part
 /// would reach outside, or past what is counted.
 template<Dimension D, detail::Operand X, detail::Operand P>
 [[nodiscard]] constexpr auto write(X const& x, P const& part, extent first,
@@ -87,12 +88,13 @@ template<Dimension D, detail::Operand X, detail::Operand P>
   using plan = write_plan<actual<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
   using operands =
       first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
-  using verdict = first_objection<operands, typename plan::verdict>;
-  using open    = detail::open_verdict<L, detail::shape_in<X>,
-                                       detail::union_of<L, detail::axes_owed_by<X>, detail::axes_owed_by<P>>>;
-  static_assert(accepted<detail::with_reshard<first_objection<verdict, open>, P>>,
+  using verdict      = first_objection<operands, typename plan::verdict>;
+  using partial_fits = detail::partial_sum_verdict<
+      L, detail::shape_in<X>,
+      detail::union_of<L, detail::unreduced_axes_in<X>, detail::unreduced_axes_in<P>>>;
+  static_assert(accepted<detail::with_reshard<first_objection<verdict, partial_fits>, P>>,
                 "meshtf: write can't put this part into this dimension");
-  if constexpr (!accepted<first_objection<verdict, open>>) {
+  if constexpr (!accepted<first_objection<verdict, partial_fits>>) {
     return detail::rejected{};
   } else {
     auto& m            = detail::entered(x).machine();
@@ -100,11 +102,11 @@ template<Dimension D, detail::Operand X, detail::Operand P>
     extent const there = m.counted().template of<D>();
     if (first < 0 || first > there - n) detail::throw_write_outside<D>(first, n, there);
     m.enter("write", at);
-    if constexpr (detail::OpenSum<X>) {
-      axis_set const owed = x.owed() | part.owed();
-      auto const whole    = detail::addends_over(x, owed);
+    if constexpr (detail::PartialSum<X>) {
+      axis_set const unreduced = x.owed() | part.owed();
+      auto const whole         = detail::local_terms_over(x, unreduced);
       return detail::result_of<axes<>, X, P>(
-          detail::with_part<D, plan>(whole, detail::addends_over(part, owed), first), owed);
+          detail::with_part<D, plan>(whole, detail::local_terms_over(part, unreduced), first), unreduced);
     } else {
       return detail::with_part<D, plan>(detail::entered(x), detail::entered(part), first);
     }

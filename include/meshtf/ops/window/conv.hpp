@@ -18,7 +18,7 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
   } else {
     auto const wide = seen_by<Plan>(x);
     auto z          = filtered<Plan>(wide, filter);
-    finish_in_place(z.value, z.owed, z.why);
+    finish_in_place(z.value, z.unreduced, z.why);
     if (wants_gradient(x, filter)) {
       auto const& seen = [&]() -> auto const& {
         if constexpr (Plan::exchanges) return wide;
@@ -52,8 +52,9 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
 /// separately. Without `In` and `Out`, each channel that both have is convolved by itself.
 /// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part
 /// to the parts next to it (see `halo`), at most as many as a part has. Where the input's channels are split,
-/// one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back and added, and it owes the
-/// axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
+/// one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back and added, and it is
+/// unreduced over the axes that split `Out`; that of the filter is unreduced over the axes of batch and
+/// space. Errors: `conv_verdict`.
 template<class... A, detail::FloatingOperand X, detail::FloatingOperand F>
 constexpr auto conv(X const& x, F const& filter, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
@@ -62,7 +63,7 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
                                   detail::use_verdict<algebra::use::nonlinear, F>>;
   using fit     = detail::operands_fit<X, F>;
   using verdict = conv_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
-  static_assert(accepted<whole>, "meshtf: conv of an open sum: conv<...>(finish(x), filter)");
+  static_assert(accepted<whole>, "meshtf: conv needs a finished value: write conv<...>(finish(x), filter)");
   static_assert(accepted<fit>, "meshtf: conv can't join these operands");
   static_assert(accepted<verdict>, "meshtf: this layout can't convolve these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {

@@ -16,7 +16,7 @@ constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> c
   } else {
     if constexpr (is_undecided<actual<L>>) keep_for_windows<actual<L>, Plan, false>(z.machine());
     auto x = filtered_back<Plan, X>(z, filter);
-    finish_in_place(x.value, x.owed, x.why);
+    finish_in_place(x.value, x.unreduced, x.why);
     if (wants_gradient(z, filter))
       record(x.value, [z      = keep(z, filter.needs_gradient()),
                        filter = keep(filter, z.needs_gradient())](auto const& dx) {
@@ -51,8 +51,9 @@ constexpr auto conv_transpose(Z const& z, F const& filter,
   using fit     = detail::operands_fit<Z, F>;
   using verdict = first_objection<typename detail::before_conv<names, detail::shape_in<Z>>::verdict,
                                   conv_verdict<actual<L>, from, detail::shape_in<F>, A...>>;
-  static_assert(accepted<whole>,
-                "meshtf: conv_transpose of an open sum: conv_transpose<...>(finish(z), filter)");
+  static_assert(
+      accepted<whole>,
+      "meshtf: conv_transpose needs a finished value: write conv_transpose<...>(finish(z), filter)");
   static_assert(accepted<fit>, "meshtf: conv_transpose can't join these operands");
   static_assert(accepted<verdict>, "meshtf: this layout can't convolve these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {

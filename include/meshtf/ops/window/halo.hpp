@@ -18,8 +18,9 @@ inline namespace v0 {
 /// all depends on the layout. (`windows` does not depend on it.)
 /// Where `D` is whole, nothing is sent; where it is split, `Before` rows go to the part after and `After`
 /// rows to the part before, one message of kind `neighbours` each, and both are at most the size of a part.
-/// Parts may be unequal (`padded`): past the last element there are zeros. An open sum stays open. Gradient:
-/// what dz has in the halos is sent back and added, in as many messages; that of a parameter stays open.
+/// Parts may be unequal (`padded`): past the last element there are zeros. A partial sum stays partial.
+/// Gradient: what dz has in the halos is sent back and added, in as many messages; that of a parameter stays
+/// unreduced.
 /// Errors: `halo_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018); `halo_exchange` there needs a
 /// dimension of blocks.
 template<Dimension D, extent Before, extent After, detail::Operand X>
@@ -34,8 +35,8 @@ constexpr auto halo(X const& operand, std::source_location at = std::source_loca
       auto z = detail::with_halo<D, Before, After>(x);
       // others have no gradient, and no kernel that adds them
       if constexpr (FloatingElement<detail::element_in<X>>)
-        detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-          detail::contribute(to, detail::without_halo<D, Before, After>(dz), owed);
+        detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+          detail::contribute(to, detail::without_halo<D, Before, After>(dz), unreduced);
         });
       return z;
     });

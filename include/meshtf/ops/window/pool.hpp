@@ -76,7 +76,7 @@ template<class... W, detail::Operand X>
 constexpr auto max_pool(X const& operand, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::maximum, X>;
   using verdict = pool_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
-  static_assert(accepted<whole>, "meshtf: max_pool is not linear: max_pool<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: max_pool needs a finished value: write max_pool<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_pool can't take these windows");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -93,7 +93,7 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
 /// The mean of each window; elements beyond the dimension do not count, as in TensorFlow (in PyTorch, unless
 /// told otherwise, they count as zeros).
 ///
-/// Windows and messages as of `max_pool`. Linear; of an open sum, finish it first. The mean over all of a
+/// Windows and messages as of `max_pool`. Linear; of a partial sum, finish it first. The mean over all of a
 /// dimension is `mean<height, width>(x)`.
 /// Errors: `pool_verdict`.
 template<class... W, detail::FloatingOperand X>
@@ -101,7 +101,7 @@ template<class... W, detail::FloatingOperand X>
 constexpr auto avg_pool(X const& operand, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = pool_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
-  static_assert(accepted<whole>, "meshtf: avg_pool of an open sum: avg_pool<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: avg_pool needs a finished value: write avg_pool<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: avg_pool can't take these windows");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

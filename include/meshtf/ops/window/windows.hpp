@@ -17,8 +17,8 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
   x.machine().enter(name, at);
   auto z = all_windows<plan>(x, beyond);
   if constexpr (FloatingElement<T>)  // others have no gradient, and no kernel that adds them
-    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-      contribute(to, joined_windows<plan>(dz), owed);
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
+      contribute(to, joined_windows<plan>(dz), unreduced);
     });
   return z;
 }
@@ -33,9 +33,9 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
 ///                                                           five, model]
 ///
 /// Where a dimension that windows walk along is split, halos are exchanged as by `halo`, and each process
-/// makes its own windows. Elements beyond the dimension are zeros. An open sum stays open. Gradient: windows
-/// of dz are added where they came from; halos are sent back. That of a parameter stays open. Errors:
-/// `windows_verdict`.
+/// makes its own windows. Elements beyond the dimension are zeros. A partial sum stays partial. Gradient:
+/// windows of dz are added where they came from; halos are sent back. That of a parameter stays unreduced.
+/// Errors: `windows_verdict`.
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto windows(X const& operand, std::source_location at = std::source_location::current()) {

@@ -70,7 +70,7 @@ public:
   constexpr bool find(reshard_path& path) {
     axis_set wanted = 0;
     for (auto const& list : goal_.over) wanted |= list.set();
-    axis_set const summed = now_.owed & ~wanted;
+    axis_set const summed = now_.unreduced & ~wanted;
     source_               = problem_.shard(problem_.start);
     extent smallest_shard = source_;
     int smallest          = 0;  // the shard is smallest before this move
@@ -84,7 +84,7 @@ public:
       axis_set set       = ready(coming & now_.unused);
       if (set == 0) {
         what = transfer_kind::reduce_scatter;
-        set  = ready(coming & now_.owed);
+        set  = ready(coming & now_.unreduced);
       }
       if (set == 0) {
         what = transfer_kind::all_to_all;
@@ -199,7 +199,7 @@ private:
         for (int i = from; i < goal_.over[d].count && among(set, goal_.over[d][i]); ++i)
           list.push_back(goal_.over[d][i]);
     }
-    now_.owed &= ~set;
+    now_.unreduced &= ~set;
     now_.unused = comes ? now_.unused & ~set : now_.unused | set;
   }
 

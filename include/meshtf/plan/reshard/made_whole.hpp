@@ -14,8 +14,9 @@ template<extent Bytes, class... Axes>
 struct reshard_for;
 
 /// Bytes that one process sends to have dimension number `dim` whole: for an all-gather of it, or, where that
-/// is cheaper, for an all-to-all after which its axes split another dimension. `owed` is added up on the way.
-constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_set owed,
+/// is cheaper, for an all-to-all after which its axes split another dimension. `unreduced` is added up on the
+/// way.
+constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_set unreduced,
                                     std::span<extent const> axes, extent element_bytes) {
   int const rank  = static_cast<int>(dims.size());
   placed whole    = dims[static_cast<std::size_t>(dim)];
@@ -31,7 +32,7 @@ constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_
       if (to[other].uneven()) continue;
     }
     to[dim]         = whole;
-    auto const plan = plan_reshard(dims, to.first(rank), owed, axes);
+    auto const plan = plan_reshard(dims, to.first(rank), unreduced, axes);
     if (plan.fault.what != reshard_fault::none) continue;
     extent const sent = plan.sent_bytes(element_bytes);
     cheapest          = cheapest < 0 ? sent : std::min(cheapest, sent);

@@ -51,9 +51,9 @@ struct reshard_move {
 
 /// Why there are no moves. The dimension is its position in the tensor, the axis its number in the mesh.
 struct reshard_fault {
-  enum kind { none, sizes_differ, owed_axis_splits, too_many_loops } what = none;
-  int dim                                                                 = 0;
-  int axis                                                                = 0;
+  enum kind { none, sizes_differ, unreduced_axis_splits, too_many_loops } what = none;
+  int dim                                                                      = 0;
+  int axis                                                                     = 0;
 };
 
 /// A reshard has at most this many moves; longer paths are not searched for.

@@ -13,12 +13,12 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two
+/// Where each axis of a mesh stands, in one byte each: unused, unreduced, or in the list of a dimension. Two
 /// values of one shape are placed equally if their states are equal.
 struct placement_state {
-  static constexpr int unused = 0;
-  static constexpr int owed   = 1;
-  static constexpr int first  = 2;
+  static constexpr int unused    = 0;
+  static constexpr int unreduced = 1;
+  static constexpr int first     = 2;
   static_assert(first + max_rank * max_axes < 256 && max_axes <= 8);
 
   std::uint64_t places = 0;
@@ -37,8 +37,8 @@ struct placement_state {
 
 /// A placement state as lists, which are easier to walk through.
 struct placement_lists {
-  axis_set owed   = 0;
-  axis_set unused = 0;
+  axis_set unreduced = 0;
+  axis_set unused    = 0;
   small_array<axis_list, max_rank> over{};
 };
 
@@ -62,7 +62,7 @@ struct reshard_problem {
       int const place = s.of(a);
       if (along(a) == 1) continue;
       if (place == placement_state::unused) lists.unused |= axis_set{1} << a;
-      else if (place == placement_state::owed) lists.owed |= axis_set{1} << a;
+      else if (place == placement_state::unreduced) lists.unreduced |= axis_set{1} << a;
       else {
         axis_list& list                                  = lists.over[placement_state::dim_of(place)];
         list.number[placement_state::position_of(place)] = static_cast<signed char>(a);
@@ -75,7 +75,7 @@ struct reshard_problem {
   constexpr placement_state state_of(placement_lists const& lists) const {
     placement_state s;
     for (int a = 0; a < axis_count; ++a)
-      if (among(lists.owed, a)) s.put(a, placement_state::owed);
+      if (among(lists.unreduced, a)) s.put(a, placement_state::unreduced);
     for (int d = 0; d < rank; ++d)
       for (int i = 0; i < lists.over[d].count; ++i) s.put(lists.over[d][i], placement_state::at(d, i));
     return s;
@@ -112,17 +112,17 @@ struct reshard_problem {
   /// A lower bound of what any path from `s` to the goal sends (times `processes`, as prices are).
   ///
   /// A process must receive the elements that it shall hold but does not: on average, the goal's shard less
-  /// what the two states have in common. If n addends of each element are on different processes, n-1
+  /// what the two states have in common. If n local terms of each element are on different processes, n-1
   /// messages must arrive before one process has the sum, and one more at each other process that shall have
   /// it. With each move, both bounds fall by no more than the price of the move, as the search needs it.
   constexpr extent lower_bound(placement_state s) const {
     extent const wanted = shard(goal) * processes;
     extent bound        = wanted - in_common(s);
-    extent addends      = 1;
+    extent terms        = 1;
     for (int a = 0; a < axis_count; ++a)
-      if (s.of(a) == placement_state::owed) addends *= along(a);
-    if (addends == 1) return bound;
-    extent const sums = wanted + elements() * (addends - 2);
+      if (s.of(a) == placement_state::unreduced) terms *= along(a);
+    if (terms == 1) return bound;
+    extent const sums = wanted + elements() * (terms - 2);
     return sums > bound ? sums : bound;
   }
 

@@ -41,7 +41,7 @@ public:
       block[d] = problem_.global_extent(d) / problem_.along(now.over[d].set() | in[d].set());
       m.over |= out[d].set() | in[d].set();
     }
-    if (what == transfer_kind::all_reduce) m.over = now.owed & ~next.owed;
+    if (what == transfer_kind::all_reduce) m.over = now.unreduced & ~next.unreduced;
     m.processes = problem_.along(m.over);
     m.block     = elements_of(block);
 
@@ -205,9 +205,9 @@ struct extents_on_path {
 }  // namespace detail
 
 /// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over
-/// the axes `owed`, which split none of its dimensions; the result is finished over them. Over the axes
+/// the axes `unreduced`, which split none of its dimensions; the result is finished over them. Over the axes
 /// `riding` the value remains a sum, and no move touches them; they split nothing. The gradient of the result
-/// goes back by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
+/// goes back by a plan of its own: `to` and `from` exchanged, with the gradient's unreduced axes.
 ///
 /// Cheapest means that no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and
 /// all-gathers sends fewer bytes by `sent_by_one`, or as many bytes in fewer calls, or in as many calls with
@@ -225,8 +225,8 @@ struct extents_on_path {
 /// into blocks of another (10 over 2 and 10 over 4), it is whole in between.
 /// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as
 /// in plan/collective.hpp.
-constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed,
-                                     std::span<extent const> axes, axis_set riding = 0) {
+constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to,
+                                     axis_set unreduced, std::span<extent const> axes, axis_set riding = 0) {
   using fault = reshard_fault;
   if (from.size() != to.size())
     return {
@@ -241,7 +241,7 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   }
   if (clash) {
     std::span<placed const> const whole = middle.first(static_cast<int>(from.size()));
-    reshard_steps steps                 = plan_reshard(from, whole, owed, axes, riding);
+    reshard_steps steps                 = plan_reshard(from, whole, unreduced, axes, riding);
     reshard_steps const rest            = plan_reshard(whole, to, 0, axes, riding);
     if (steps.fault.what != fault::none) return steps;
     if (rest.fault.what != fault::none) return rest;
@@ -269,14 +269,14 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     shards.of[3][d] = to[d].allocated_extent();
     for (int axis : from[d].over)
       if (problem.along(axis) > 1) {
-        if (detail::among(owed, axis)) return {.fault = {fault::owed_axis_splits, dim, axis}};
+        if (detail::among(unreduced, axis)) return {.fault = {fault::unreduced_axis_splits, dim, axis}};
         before.over[d].push_back(axis);
       }
     for (int axis : to[d].over)
       if (problem.along(axis) > 1) after.over[d].push_back(axis);
   }
   for (int a = 0; a < problem.axis_count; ++a)
-    if (problem.along(a) > 1) before.owed |= owed & axis_set{1} << a;
+    if (problem.along(a) > 1) before.unreduced |= unreduced & axis_set{1} << a;
   problem.start = problem.state_of(before);
   problem.goal  = problem.state_of(after);
 

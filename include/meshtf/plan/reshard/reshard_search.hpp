@@ -121,8 +121,8 @@ private:
       for (int a : lists_.over[d]) local_[d] /= problem_.along(a);
     }
     come(transfer_kind::slice, s, lists_.unused, false, 0, 0, 1);
-    come(transfer_kind::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
-    for (axis_set set = lists_.owed; set != 0; set = (set - 1) & lists_.owed) {
+    come(transfer_kind::reduce_scatter, s, lists_.unreduced, false, 0, 0, 1);
+    for (axis_set set = lists_.unreduced; set != 0; set = (set - 1) & lists_.unreduced) {
       placement_state to = s;
       for (int a = 0; a < problem_.axis_count; ++a)
         if (among(set, a)) to.put(a, placement_state::unused);
@@ -237,9 +237,9 @@ constexpr reshard_path cheapest_path(reshard_problem const& problem) {
       leaving |= now.over[d].set();
       coming |= goal.over[d].set();
     }
-    axis_set const owed = now.owed;
-    now.owed            = 0;
-    go(transfer_kind::all_reduce, owed, problem.state_of(now));
+    axis_set const unreduced = now.unreduced;
+    now.unreduced            = 0;
+    go(transfer_kind::all_reduce, unreduced, problem.state_of(now));
     go(transfer_kind::all_gather, leaving, {});
     go(transfer_kind::slice, coming, problem.goal);
   }

@@ -1,8 +1,8 @@
 // error: no member named
 //
-// pytorch/pytorch#172932, pytorch/torchtitan#1805: to_local() handed out the addends of a pending sum, and
-// the placement of their gradient was lost or guessed. Here an open sum has no local(): its addends are not
-// handed out. A finished tensor has.
+// pytorch/pytorch#172932, pytorch/torchtitan#1805: to_local() handed out the local terms of a pending sum,
+// and the placement of their gradient was lost or guessed. Here a partial sum has no local(): its local terms
+// are not handed out. A finished tensor has.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

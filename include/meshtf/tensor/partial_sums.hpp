@@ -1,5 +1,5 @@
-// What linear operations on open sums have in common: they work on the addends, send nothing, and hand the
-// open sum through.
+// What linear operations on partial sums have in common: they work on the local terms, send nothing, and hand
+// the partial sum through.
 #pragma once
 
 #include <tuple>
@@ -16,29 +16,29 @@ template<class V, class Over>
 inline constexpr bool is_partial<partial<V, Over>> = true;
 
 template<class L, class D, class Over>
-struct owed_and_split;
+struct unreduced_and_split;
 template<class L, class D, class... A>
-struct owed_and_split<L, D, axes<A...>>
+struct unreduced_and_split<L, D, axes<A...>>
     : std::type_identity<first_objection<std::conditional_t<(A::size > 1) && axes_of<L, D>::template has<A>,
-                                                            owed_axis_splits_dim<A, D>, legal>...>> {};
+                                                            unreduced_axis_splits_dim<A, D>, legal>...>> {};
 
 template<class L, class S, class Over>
-struct open_placement;
+struct partial_sum_placement;
 template<class L, class... D, class Over>
-struct open_placement<L, shape<D...>, Over>
-    : std::type_identity<first_objection<typename owed_and_split<L, D, Over>::type...>> {};
+struct partial_sum_placement<L, shape<D...>, Over>
+    : std::type_identity<first_objection<typename unreduced_and_split<L, D, Over>::type...>> {};
 
-/// `legal`, or the objection to an open sum over `Over` whose addends are made in a nest of shape `S`: if an
-/// owed axis split a dimension, its parts would be on processes that hold different addends.
+/// `legal`, or the objection to a partial sum over `Over` whose local terms are made in a nest of shape `S`:
+/// if an unreduced axis split a dimension, its parts would be on processes that hold different local terms.
 template<class L, class S, class Over>
-using open_verdict = typename open_placement<actual<L>, S, Over>::type;
+using partial_sum_verdict = typename partial_sum_placement<actual<L>, S, Over>::type;
 
-/// An open sum again: its addends `z` were made by an operation from those of `p`, which it uses as `How`
-/// says.
+/// A partial sum again: its local terms `z` were made by an operation from those of `p`, which it uses as
+/// `How` says.
 template<algebra::use How, class V, class Over, class T, class L, class... Z>
 constexpr auto handed_through(partial<V, Over> const& p, tensor<T, L, Z...> z) {
   static_assert(algebra::after(How, algebra::pending::sum) == algebra::pending_after{algebra::pending::sum},
-                "meshtf: only a linear operation hands an open sum through");
+                "meshtf: only a linear operation hands a partial sum through");
   return partial<tensor<T, L, Z...>, Over>{std::move(z), p.owed()};
 }
 template<algebra::use How, class V, class Over>
@@ -46,7 +46,7 @@ constexpr rejected handed_through(partial<V, Over> const&, rejected) {
   return {};
 }
 
-/// A copy of `x`, as addends of a sum over the axes `over`, along which it is whole: it counts once, on
+/// A copy of `x`, as local terms of a sum over the axes `over`, along which it is whole: it counts once, on
 /// coordinate 0. Without a gradient.
 template<class T, class L, class... D>
 constexpr tensor<T, L, D...> copied_once(tensor<T, L, D...> const& x, axis_set over) {
@@ -67,10 +67,11 @@ constexpr tensor<T, L, D...> counted_once(tensor<T, L, D...> const& x, axis_set 
   return z;
 }
 
-/// The addends of `p` as addends of a sum over the axes `owed`, some of which `p` owes.
+/// The local terms of `p` as local terms of a sum over the axes `unreduced`, over some of which `p` is
+/// unreduced.
 template<class V, class Over>
-constexpr V addends_over(partial<V, Over> const& p, axis_set owed) {
-  return counted_once(p.addend(), owed & ~p.owed());
+constexpr V local_terms_over(partial<V, Over> const& p, axis_set unreduced) {
+  return counted_once(p.local_terms(), unreduced & ~p.owed());
 }
 
 }  // namespace detail

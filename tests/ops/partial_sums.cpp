@@ -1,4 +1,4 @@
-// Open sums handed through by linear operations: finished afterwards, they are what they would be finished
+// Partial sums handed through by linear operations: finished afterwards, they are what they would be finished
 // before, and so are the gradients.
 // test: processes 1 4
 #include "../layout_fixture.hpp"
@@ -27,19 +27,19 @@ void check_open(F const&) {
 
 }  // namespace
 
-TEST_CASE("an open sum is moved: transpose, rename, split_dim, merge_dims, slice, concat") {
+TEST_CASE("a partial sum is moved: transpose, rename, split_dim, merge_dims, slice, concat") {
   check_open<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<batch, out>(x, w);
     auto const s = split_dim<out, pairs, fours>(p);
     auto const a = slice<out, front>(p, 1);
     auto const b = slice<out, back>(p, 3);
     return std::tuple{finish(transpose<out, batch>(p)), finish(rename<out, twin>(p)),
-                      finish(rename<batch, twin>(p)),  // the last: addends are gathered
+                      finish(rename<batch, twin>(p)),  // the last: local terms are gathered
                       finish(merge_dims<pairs, fours, twin>(s)), finish(concat<twin>(b, a))};
   });
   check_open<shape<in, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<in, out>(x, w);
-    // the first: addends are sliced
+    // the first: local terms are sliced
     return std::tuple{
         finish(rename<out, batch>(p)), finish(dropout(p, 0.5, {.seed = 7})),
         finish(gather<out>(
@@ -48,14 +48,14 @@ TEST_CASE("an open sum is moved: transpose, rename, split_dim, merge_dims, slice
   });
 }
 
-TEST_CASE("an open sum is summed along other dimensions: what is split of them stays open too") {
+TEST_CASE("a partial sum is summed along other dimensions: what is split of them stays unreduced too") {
   check_open<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<batch, out>(x, w);
     return std::tuple{finish(sum<out>(p)), finish(sum<batch>(p)), finish(mean(p)), finish(mean<batch>(p))};
   });
 }
 
-TEST_CASE("an open sum is multiplied and divided by whole values, broadcast to one another") {
+TEST_CASE("a partial sum is multiplied and divided by whole values, broadcast to one another") {
   check_open<shape<batch, hidden>, shape<hidden, out>, shape<out>, shape<in>>(
       [](auto const& x, auto const& w, auto const& c, auto const& u) {
         auto const p = partial_einsum<batch, out>(x, w);
@@ -64,7 +64,7 @@ TEST_CASE("an open sum is multiplied and divided by whole values, broadcast to o
       });
 }
 
-TEST_CASE("an open sum is multiplied by einsum: what is summed of it stays open too") {
+TEST_CASE("a partial sum is multiplied by einsum: what is summed of it stays unreduced too") {
   check_open<shape<batch, hidden>, shape<hidden, out>, shape<out, in>, shape<batch>>(
       [](auto const& x, auto const& w, auto const& k, auto const& b) {
         auto const p = partial_einsum<batch, out>(x, w);
@@ -76,7 +76,7 @@ TEST_CASE("an open sum is multiplied by einsum: what is summed of it stays open 
 }
 
 TEST_CASE(
-    "open sums are added and chosen from: over the same axes and over others, of the same dimensions and "
+    "partial sums are added and chosen from: over the same axes and over others, of the same dimensions and "
     "broadcast") {
   check_open<shape<in, hidden>, shape<hidden, out>, shape<hidden>, shape<batch, in>>(
       [](auto const& x, auto const& w, auto const& v, auto const& u) {

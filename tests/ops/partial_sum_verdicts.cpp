@@ -1,4 +1,4 @@
-// What may be done with an open sum, in the words of the program; the prices in these words are those of a
+// What may be done with a partial sum, in the words of the program; the prices in these words are those of a
 // dry run. Nothing that is handed through sends anything.
 #include <meshtf/planning.hpp>
 
@@ -54,16 +54,16 @@ static_assert(std::same_as<met<algebra::meeting::times, open, open>, refused> &&
 static_assert(is_legal<detail::use_verdict<algebra::use::nonlinear, value<in>>> &&
               is_legal<met<algebra::meeting::over, value<in>, value<in>>>);
 
-// A dimension that an owed axis splits can't stand beside the addends; an axis of one process owes and splits
-// nothing.
-static_assert(is_legal<detail::open_verdict<L, shape<batch, in>, axes<cols>>>);
-static_assert(std::same_as<detail::open_verdict<L, shape<batch, hidden>, axes<cols>>,
-                           owed_axis_splits_dim<cols, hidden>>);
+// A dimension that an unreduced axis splits can't stand beside the local terms; along an axis of one process
+// nothing is unreduced or split.
+static_assert(is_legal<detail::partial_sum_verdict<L, shape<batch, in>, axes<cols>>>);
+static_assert(std::same_as<detail::partial_sum_verdict<L, shape<batch, hidden>, axes<cols>>,
+                           unreduced_axis_splits_dim<cols, hidden>>);
 
 // ---- types and prices of what is handed through
 
 struct result {
-  axis_set owed;
+  axis_set unreduced;
   extent calls;
   extent sent;
   friend constexpr bool operator==(result const&, result const&) = default;
@@ -79,7 +79,7 @@ consteval result of(F const& f) {
     m.start_over();
     auto const q = f(m, p);
     static_assert(std::same_as<std::remove_cvref_t<decltype(q)>, Expected>);
-    if constexpr (requires { q.owed(); }) r.owed = q.owed();
+    if constexpr (requires { q.owed(); }) r.unreduced = q.owed();
   }
   auto const cost = m.noted();
   r.calls         = cost.calls();
@@ -126,12 +126,13 @@ static_assert(of<over_cols<out, in, batch>>([](auto& m, auto const& p) {
                 // the condition has all dimensions
                 return where(value<out, in, batch>{m}, p, as_partial<cols>(value<batch, out>{m}));
               }) == quiet);
-// as two tensors: neither open sum has all dimensions of the other; and no dimension that an owed axis splits
+// as two tensors: neither partial sum has all dimensions of the other; and no dimension that an unreduced
+// axis splits
 static_assert(std::same_as<detail::meeting_of<algebra::meeting::plus, open,
                                               partial<value<batch, out>, axes<cols>>>::verdict,
                            no_operand_has_all_dims<write_broadcast<batch, in, out>>>);
 static_assert(std::same_as<detail::meeting_of<algebra::meeting::times, open, value<batch, out>>::verdict,
                            no_operand_has_all_dims<write_broadcast<batch, in, out>>>);
-static_assert(is_legal<detail::open_verdict<L, shape<out, in, batch>, axes<cols>>>);
-static_assert(std::same_as<detail::open_verdict<L, shape<batch, in, hidden>, axes<cols>>,
-                           owed_axis_splits_dim<cols, hidden>>);
+static_assert(is_legal<detail::partial_sum_verdict<L, shape<out, in, batch>, axes<cols>>>);
+static_assert(std::same_as<detail::partial_sum_verdict<L, shape<batch, in, hidden>, axes<cols>>,
+                           unreduced_axis_splits_dim<cols, hidden>>);

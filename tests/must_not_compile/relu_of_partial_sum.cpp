@@ -1,5 +1,5 @@
 // error: still_a_sum_over<meshtf::
-// error: meshtf: x would count per addend: p + as_partial<...>(x), free
+// error: meshtf: relu needs a finished value: write relu(finish(x))
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
@@ -15,11 +15,10 @@ struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hi
 inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, batch, hidden> x{m};
   meshtf::tensor<float, L, hidden, in> w{m};
-  meshtf::tensor<float, L, in> bias{m};
   auto p = meshtf::partial_einsum<batch, in>(x, w);
 #ifdef FIXED
-  auto y = p + meshtf::as_partial<cols>(bias);
+  auto y = relu(finish(p));
 #else
-  auto y = p + bias;
+  auto y = relu(p);
 #endif
 });

@@ -1,5 +1,5 @@
-// If it compiles, it passes: where nothing is owed, finish(p) has the array of p, which then lives as long as
-// either of them. A record knows it.
+// If it compiles, it passes: where nothing is left to reduce, finish(p) has the array of p, which then lives
+// as long as either of them. A record knows it.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -25,15 +25,15 @@ struct operands {
   parameter<float, L, in, out> w;
 
   constexpr explicit operands(machine<L>& m) : x{m}, w{m} {}
-  constexpr auto addends() const { return partial_einsum<batch, out>(x, stop_gradient(w)); }
+  constexpr auto local_terms() const { return partial_einsum<batch, out>(x, stop_gradient(w)); }
   constexpr auto finished() const {
-    auto const p = addends();
+    auto const p = local_terms();
     return finish(p);
   }
 };
 
 template<Layout L>
-struct addends_die_first : operands<L> {
+struct local_terms_die_first : operands<L> {
   using operands<L>::operands;
   constexpr auto step() {
     auto const y = this->finished();
@@ -46,7 +46,7 @@ template<Layout L>
 struct sum_dies_first : operands<L> {
   using operands<L>::operands;
   constexpr auto step() {
-    auto const p = this->addends();
+    auto const p = this->local_terms();
     auto const a = sum(finish(p));
     auto const b = sum(square(finish(p)));
     return a + b;
@@ -57,7 +57,7 @@ template<Layout L>
 struct two_sums_of_one : operands<L> {
   using operands<L>::operands;
   constexpr auto both() const {
-    auto const p = this->addends();
+    auto const p = this->local_terms();
     auto const y = finish(p);
     return std::pair{y * 2, finish(p)};
   }
@@ -105,7 +105,7 @@ template<template<Layout> class Program>
 constexpr bool priced_as_dry_runs =
     ranked<Program>.size() == 16 && all_as_dry_runs<Program>(tests::some_of<16>{});
 
-static_assert(priced_as_dry_runs<addends_die_first>);
+static_assert(priced_as_dry_runs<local_terms_die_first>);
 static_assert(priced_as_dry_runs<sum_dies_first>);
 static_assert(priced_as_dry_runs<two_sums_of_one>);
 static_assert(priced_as_dry_runs<with_gradients>);

@@ -1,5 +1,5 @@
-// What each gradient still owes, and what is sent for it: the rows of the table of gradients, on the
-// compiler's machine.
+// Over which axes each gradient is unreduced, and what is sent for it: the rows of the table of gradients, on
+// the compiler's machine.
 #include <meshtf/planning.hpp>
 
 using namespace meshtf;
@@ -28,10 +28,10 @@ constexpr axis_set nothing   = 0;
 constexpr axis_set over_rows = 1;
 constexpr axis_set over_cols = 2;
 
-/// What a use of a parameter leaves behind: the axes that its gradient owes, and the collectives of forward
+/// What a use of a parameter leaves behind: its gradient's unreduced axes, and the collectives of forward
 /// and backward.
 struct traces {
-  axis_set owed                                                  = 0;
+  axis_set unreduced                                             = 0;
   extent sums                                                    = 0;
   extent gathers                                                 = 0;
   extent scatters                                                = 0;
@@ -50,7 +50,7 @@ consteval traces under(F const& use) {
     auto const loss = sum(y);
     m.start_over();  // the price of backward alone
     backward(loss);
-    t.owed = gradient(w).owed();
+    t.unreduced = gradient(w).owed();
   }
   auto const cost = m.noted();
   t.sums          = cost.calls<collective::all_reduce>();
@@ -65,101 +65,108 @@ consteval traces of(F const& use) {
   return under<mixed, D...>(use);
 }
 
-constexpr traces owes(axis_set axes) { return {.owed = axes}; }
+constexpr traces unreduced_over(axis_set axes) { return {.unreduced = axes}; }
 
 // a sum to a scalar: the seed is whole everywhere
-static_assert(of<batch, hidden>([](auto&, auto const& w) { return sum(w); }) == owes(nothing));
-static_assert(of<in>([](auto&, auto const& w) { return mean(w); }) == owes(nothing));
+static_assert(of<batch, hidden>([](auto&, auto const& w) { return sum(w); }) == unreduced_over(nothing));
+static_assert(of<in>([](auto&, auto const& w) { return mean(w); }) == unreduced_over(nothing));
 
 // a value used twice
-static_assert(of<batch, in>([](auto&, auto const& w) { return w * w; }) == owes(nothing));
+static_assert(of<batch, in>([](auto&, auto const& w) { return w * w; }) == unreduced_over(nothing));
 
 // a sum over a dimension that is split, and over one that is not
-static_assert(of<batch, hidden>([](auto&, auto const& w) { return sum<hidden>(w); }) == owes(nothing));
-static_assert(of<batch, hidden>([](auto&, auto const& w) { return max<batch>(w); }) == owes(nothing));
+static_assert(of<batch, hidden>([](auto&, auto const& w) { return sum<hidden>(w); }) ==
+              unreduced_over(nothing));
+static_assert(of<batch, hidden>([](auto&, auto const& w) { return max<batch>(w); }) ==
+              unreduced_over(nothing));
 
 // functions of each element; softmax sends one number a row for its own inner sum
-static_assert(of<batch, hidden>([](auto&, auto const& w) { return gelu(w); }) == owes(nothing));
+static_assert(of<batch, hidden>([](auto&, auto const& w) { return gelu(w); }) == unreduced_over(nothing));
 static_assert(of<batch, hidden>([](auto&, auto const& w) { return softmax<hidden>(w); }) ==
-              traces{.owed = nothing, .sums = 1, .bytes = 4 * 4});
+              traces{.unreduced = nothing, .sums = 1, .bytes = 4 * 4});
 static_assert(of<batch, vocab>([](auto& m, auto const& w) {
                 return softmax_cross_entropy<vocab>(w, tensor<int, L, batch>{m});
-              }) == owes(nothing));
+              }) == unreduced_over(nothing));
 
 // a bias and a scale: the axes of the dimensions that they lack
 static_assert(of<hidden>([](auto& m, auto const& w) { return value<batch, hidden>{m} + w; }) ==
-              owes(over_rows));
-static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, in>{m}; }) == owes(over_rows));
+              unreduced_over(over_rows));
+static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, in>{m}; }) ==
+              unreduced_over(over_rows));
 static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, hidden>{m}; }) ==
-              owes(over_rows | over_cols));
-static_assert(of<>([](auto& m, auto const& w) { return w * value<in, out>{m}; }) == owes(nothing));
+              unreduced_over(over_rows | over_cols));
+static_assert(of<>([](auto& m, auto const& w) { return w * value<in, out>{m}; }) == unreduced_over(nothing));
 static_assert(of<batch, hidden>([](auto& m, auto const& w) { return w / value<hidden>{m}; }) ==
-              owes(nothing));
+              unreduced_over(nothing));
 
-// einsum: x owes the axes of y's free dimensions, a weight those of the batch, neither those of its own
+// einsum: x is unreduced over the axes of y's free dimensions, a weight those of the batch, neither those of
+// its own
 static_assert(of<batch, in>([](auto& m, auto const& x) {
                 return einsum<batch, hidden>(x, value<in, hidden>{m});
-              }) == owes(over_cols));
+              }) == unreduced_over(over_cols));
 static_assert(of<batch, hidden>([](auto& m, auto const& x) {
                 return einsum<batch, out>(x, value<hidden, out>{m});
-              }) == owes(nothing));
+              }) == unreduced_over(nothing));
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(value<batch, in>{m}, w);
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 static_assert(of<hidden, out>([](auto& m, auto const& w) {
                 return einsum<batch, out>(value<batch, hidden>{m}, w);
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 
-// whole to split: a parameter's gradient is padded and owes the axes of the slice; an intermediate value's is
-// gathered and owes nothing
-static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(w); }) == owes(over_rows));
+// whole to split: a parameter's gradient is padded and is unreduced over the axes of the slice; an
+// intermediate value's is gathered and needs no reduction
+static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(w); }) ==
+              unreduced_over(over_rows));
 static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(tanh(w)); }) ==
-              traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4});
+              traces{.unreduced = nothing, .gathers = 1, .bytes = 4 * 4});
 
-// split to whole: an owed axis that splits the weight is reduce-scattered, others stay owed, and what is not
-// owed is sliced
+// split to whole: an unreduced axis that splits the weight is reduce-scattered, others stay unreduced, and
+// what is not unreduced is sliced
 static_assert(under<sharded, in, out>([](auto& m, auto const& w) {
                 return einsum<batch, out>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w));
-              }) == traces{.owed = nothing, .scatters = 1, .bytes = 4 * 6 * 8 / 2});
+              }) == traces{.unreduced = nothing, .scatters = 1, .bytes = 4 * 6 * 8 / 2});
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w));
-              }) == owes(over_rows));
-static_assert(of<in, hidden>([](auto&, auto const& w) { return reshard<rest>(w); }) == owes(nothing));
+              }) == unreduced_over(over_rows));
+static_assert(of<in, hidden>([](auto&, auto const& w) { return reshard<rest>(w); }) ==
+              unreduced_over(nothing));
 
-// an open sum: what reaches it is whole
+// a partial sum: what reaches it is whole
 static_assert(of<batch, hidden>([](auto& m, auto const& x) {
                 return finish(partial_einsum<batch, out>(x, value<hidden, out>{m}));
-              }) == owes(nothing));
+              }) == unreduced_over(nothing));
 static_assert(of<hidden, out>([](auto& m, auto const& w) {
                 return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, w));
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 
-// an open sum under another layout: the gradient is gathered, and nothing is owed
+// a partial sum under another layout: the gradient is gathered, and nothing is left to reduce
 struct scattered : layout<grid, split<batch, rows>, split<out, cols>> {};
 static_assert(of<batch, hidden>([](auto& m, auto const& x) {
                 return reshard<scattered>(partial_einsum<batch, out>(x, value<hidden, out>{m}));
-              }) == traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4 * 4});
+              }) == traces{.unreduced = nothing, .gathers = 1, .bytes = 4 * 4 * 4});
 
-// an open sum times a tensor: its gradient is computed from addends, so it owes their sum as well
+// a partial sum times a tensor: its gradient is computed from local terms, so it is unreduced over the same
+// axes
 static_assert(of<batch, out>([](auto& m, auto const& c) {
                 return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c);
-              }) == owes(over_cols));
+              }) == unreduced_over(over_cols));
 static_assert(of<out>([](auto& m, auto const& c) {
                 return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c);
-              }) == owes(over_rows | over_cols));
+              }) == unreduced_over(over_rows | over_cols));
 
-// an open sum plus a tensor
+// a partial sum plus a tensor
 static_assert(of<batch, out>([](auto& m, auto const& r) {
                 auto const p = partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m});
                 return finish(p + as_partial<cols>(r));
-              }) == owes(nothing));
+              }) == unreduced_over(nothing));
 
-// weight decay owes nothing, and is merged with what the data's gradient owes
+// weight decay needs no reduction, and is added to the data's gradient
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 auto const h = sum(einsum<batch, hidden>(value<batch, in>{m}, w));
                 auto const d = sum(square(w));
                 return h + d;
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 
 // three uses of one intermediate value: one all-reduce, when the tape comes to it
 static_assert(of<batch, in>([](auto& m, auto const& w) {
@@ -169,22 +176,22 @@ static_assert(of<batch, in>([](auto& m, auto const& w) {
                 auto const v = einsum<batch, hidden>(x, value<in, hidden>{m});
                 auto const s = q + k;
                 return s + v;
-              }) == traces{.owed = nothing, .sums = 1, .bytes = 4 * 4 * 6});
+              }) == traces{.unreduced = nothing, .sums = 1, .bytes = 4 * 4 * 6});
 
-// linear images of a parameter stay open as it does: nothing is sent before its owner asks
+// linear images of a parameter stay unreduced as it does: nothing is sent before its owner asks
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(value<batch, in>{m}, -(2 * w) / 3 + 1);
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 static_assert(of<hidden, in>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(value<batch, in>{m}, transpose<in, hidden>(w));
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(tensor<double, L, batch, in>{m}, cast<double>(w));
-              }) == owes(over_rows));
+              }) == unreduced_over(over_rows));
 
-// a sum of a parameter is no image of it: what it owes is added up when the tape comes to it. Data needs no
+// a sum of a parameter is no image of it: it is reduced when the tape comes to it. Data needs no
 // gradient, and nothing is sent for it
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 auto const y = einsum<batch, hidden>(value<batch, in>{m}, stop_gradient(w));
                 return y + sum<in>(w);
-              }) == traces{.owed = nothing, .sums = 1, .bytes = 4 * 8});
+              }) == traces{.unreduced = nothing, .sums = 1, .bytes = 4 * 8});
