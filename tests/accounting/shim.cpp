@@ -46,7 +46,7 @@ struct along_a_row {
     meshtf::tensor<double, L, inner> const x{m};
     meshtf::tensor<double, L, inner> const z{m};
     meshtf::tensor<double, L, inner> sums{m};
-    m.enter("along_a_row");
+    m.begin_operation("along_a_row");
     m.exchange_with_neighbours(x.data(), sums.data(), 3, over, 1, false);
     m.exchange_with_neighbours(x.data(), sums.data(), 3, over, -1, true);
     m.exclusive_scan(meshtf::reduction::sum, 0., sums.data(), 5, over, false);

@@ -7,7 +7,9 @@ struct grid : meshtf::mesh<rows> {};
 struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 #ifdef FIXED
-inline constexpr auto program = []<meshtf::Layout L>(meshtf::machine<L>& m) { m.enter("nothing yet"); };
+inline constexpr auto program = []<meshtf::Layout L>(meshtf::machine<L>& m) {
+  m.begin_operation("nothing yet");
+};
 #else
 inline constexpr auto program = [](meshtf::machine<data>&) {};
 #endif

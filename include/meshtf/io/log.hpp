@@ -142,7 +142,7 @@ public:
                   "meshtf: a tensor under a dry layout has no elements, so a log has nothing to show");
     come_to(step);
     auto& m = x.machine();
-    m.enter("log_to::histogram", at);
+    m.begin_operation("log_to::histogram", at);
     detail::summed_histograms sums{m, 1};
     sums.add(x);
     sums.join();
@@ -159,7 +159,7 @@ public:
                   std::source_location at = std::source_location::current()) {
     come_to(step);
     auto& m = detail::machine_of(list, "histograms");
-    m.enter("log_to::histograms", at);
+    m.begin_operation("log_to::histograms", at);
     detail::all_counted const all_elements{m};
     std::vector<std::string> names;
     list.for_each_named([&names]<class W>(std::string const& name, W& w) {
@@ -173,7 +173,7 @@ public:
       if constexpr (detail::has_histogram<W> && detail::Parameter<W>)
         if (w.slot().sum) sums.add(finish(gradient(w), at));
     });
-    m.enter("log_to::histograms", at);
+    m.begin_operation("log_to::histograms", at);
     sums.join();
     if (writes(step))
       for (std::size_t i = 0; i < names.size(); ++i) files_->histogram(names[i], sums.at(i), step);

@@ -96,7 +96,7 @@ private:
                       std::source_location at) const {
     auto& m = running.machine();
     if (m.recomputes()) return;
-    m.enter("update", at);
+    m.begin_operation("update", at);
     tensor<T, L, C...> values = running;  // a handle: what a layer keeps is not the layer
     function::blend<T> const f{static_cast<T>(1 - momentum), static_cast<T>(taken)};
     if constexpr (std::is_same_v<typename V::element_type, T>)

@@ -59,8 +59,8 @@ constexpr auto einsum_with_weight(shape<Out...>, X const& operand, tensor<T, L, 
                                   std::source_location at) {
   if constexpr (casts_for_product<shape<Out...>, X, tensor<T, L, W...>>()) {
     using U       = meshtf::detail::element_in<X>;
-    auto const& x = meshtf::detail::entered(operand);
-    x.machine().enter("einsum", at);
+    auto const& x = meshtf::detail::local_terms(operand);
+    x.machine().begin_operation("einsum", at);
     auto z = meshtf::detail::contracted<shape<Out...>>(
         x, meshtf::detail::each<U, shape<W...>>(meshtf::detail::conversion<U, T>{}, w));
     meshtf::detail::reduce_unless_partial<X>(z);

@@ -206,7 +206,7 @@ public:
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      auto const stepped = m->enter_step("adafactor::step", at);
+      auto const stepped = m->begin_step("adafactor::step", at);
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
       try {

@@ -138,7 +138,7 @@ public:
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      m->enter("averaged::exchange", at);
+      m->begin_operation("averaged::exchange", at);
       detail::buckets sent{*m, detail::count_in(list)};
       list.for_each([&, this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
         auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());

@@ -175,7 +175,7 @@ protected:
       detail::trained_list<typename first::machine_type, taken> const all{list, shard_state, treated_};
       auto* const m = all.machine_of_list();
       if (m == nullptr) return;
-      auto const stepped = m->enter_step(name, at);
+      auto const stepped = m->begin_step(name, at);
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
       taken now{*this, *m, f_of, all.size()};

@@ -184,7 +184,7 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
 template<class First, class... Rest>
 constexpr auto global_norm(parameter_list<First, Rest...> const& list,
                            std::source_location at = std::source_location::current()) {
-  detail::machine_of_gradients(list).enter("global_norm", at);
+  detail::machine_of_gradients(list).begin_operation("global_norm", at);
   return detail::norm_of_gradients(list);
 }
 
@@ -194,7 +194,7 @@ constexpr auto global_norm(parameter_list<First, Rest...> const& list,
 template<class First, class... Rest>
 constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, double limit,
                                    std::source_location at = std::source_location::current()) {
-  detail::machine_of_gradients(list).enter("clip_by_global_norm", at);
+  detail::machine_of_gradients(list).begin_operation("clip_by_global_norm", at);
   auto norm         = detail::norm_of_gradients(list);
   auto const factor = detail::clip_factor(norm, limit);
   list.for_each([&factor](auto& w) {

@@ -60,7 +60,7 @@ struct sgd {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      auto const stepped = m->enter_step("sgd::step", at);
+      auto const stepped = m->begin_step("sgd::step", at);
       try {
         detail::steps_down now{*m, detail::count_in(list), rate};
         list.for_each([&now](auto& w) { now.collect(detail::trained_of(w, false, {})); });

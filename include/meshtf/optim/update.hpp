@@ -52,7 +52,7 @@ MESHTF_COMPILE_WIDE(MESHTF_STEP_DOWN)
 template<class T, class L, class... D, class Rate>
 constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate,
                       std::source_location at = std::source_location::current()) {
-  w.machine().enter("update", at);
+  w.machine().begin_operation("update", at);
   detail::expect_one_mesh(w.machine(), g.machine());
   w.handle()->written();
   w.machine().transform(w.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate)}, w.data(),

@@ -61,7 +61,7 @@ concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x,
   typename M::mesh_type;
   { M::computes } -> std::convertible_to<bool>;  // arrays have elements
   // which operation asks, and why
-  m.enter("operation", std::source_location{});
+  m.begin_operation("operation", std::source_location{});
   m.because(why);
   // what it computes: a task, or a pass over whole arrays
   m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
@@ -125,15 +125,23 @@ public:
   }
 
   // ---- the current operation
-  constexpr void enter(char const* operation, std::source_location at = {}) {
+  constexpr void begin_operation(char const* operation, std::source_location at = {}) {
     now_ = {operation, at, false};
     why_ = nullptr;
   }
+  [[deprecated("use begin_operation")]] constexpr void enter(char const* operation,
+                                                             std::source_location at = {}) {
+    begin_operation(operation, at);
+  }
   constexpr call_site const& now() const { return now_; }
   /// An optimizer's step. It has been taken when the result dies, also if an exception ends it.
-  [[nodiscard]] constexpr auto enter_step(char const* operation, std::source_location at) {
-    enter(operation, at);
+  [[nodiscard]] constexpr auto begin_step(char const* operation, std::source_location at) {
+    begin_operation(operation, at);
     return step_in_turn{steps_};
+  }
+  [[nodiscard, deprecated("use begin_step")]] constexpr auto enter_step(char const* operation,
+                                                                        std::source_location at) {
+    return begin_step(operation, at);
   }
   /// The number of the optimizer's step that the mesh is in, from 1: it ends with the step of that number.
   constexpr long step() const { return steps_ + 1; }

@@ -1,7 +1,7 @@
-// Operations: the door through which operands enter, and what their bodies have in common.
+// Operands of operations, and what the bodies of operations have in common.
 //
 // An operand is a tensor or a partial sum; of a partial sum, an operation sees the local terms. One body
-// serves both: it computes with `entered(x)`, and its result is a tensor again, or a partial sum over the
+// serves both: it computes with `local_terms(x)`, and its result is a tensor again, or a partial sum over the
 // unreduced axes of the operand (`linearly`, `result_of`). plan/pending.hpp says what may be done with a
 // partial sum; an operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to
 // write instead.
@@ -38,16 +38,16 @@ concept Operand = Tensor<X> || PartialSum<X>;
 
 /// The tensor that an operation computes with. For a partial sum, these are its local terms.
 template<class T, class L, class... D>
-[[gnu::always_inline]] constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
+[[gnu::always_inline]] constexpr tensor<T, L, D...> const& local_terms(tensor<T, L, D...> const& x) {
   return x;
 }
 template<class V, class Over>
-[[gnu::always_inline]] constexpr V const& entered(partial<V, Over> const& p) {
+[[gnu::always_inline]] constexpr V const& local_terms(partial<V, Over> const& p) {
   return p.local_terms();
 }
 
 template<Operand X>
-using tensor_in = std::remove_cvref_t<decltype(entered(std::declval<X const&>()))>;
+using tensor_in = std::remove_cvref_t<decltype(local_terms(std::declval<X const&>()))>;
 template<Operand X>
 using element_in = typename tensor_in<X>::element_type;
 template<Operand X>
@@ -116,7 +116,7 @@ using with_reshard = typename verdict_with_reshard<Verdict, X...>::type;
 template<algebra::use How, Operand X, class F>
 constexpr auto linearly(X const& x, F const& f) {
   if constexpr (PartialSum<X>) return handed_through<How>(x, f(x.local_terms()));
-  else return f(entered(x));
+  else return f(local_terms(x));
 }
 
 /// `z` as the result of an operation on `X...`. If one of these is partial, a partial sum that is unreduced
@@ -169,7 +169,7 @@ constexpr void record_linear(Z& z, X const& x, F pull) {
 template<class F, class G, class T, class L, class... X>
 constexpr auto linear_function(char const* name, std::source_location at, F const& f, G const& g,
                                tensor<T, L, X...> const& x) {
-  x.machine().enter(name, at);
+  x.machine().begin_operation(name, at);
   auto z = each<T, shape<X...>>(f, x);
   if constexpr (std::is_same_v<G, function::identity>)
     record_linear(z, x,

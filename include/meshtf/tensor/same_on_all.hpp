@@ -26,7 +26,7 @@ constexpr N same_on_all(Machine& m, N number, std::source_location at = std::sou
       "meshtf: same_on_all sends float, double, int, std::int64_t or bool: convert the number to one of "
       "them");
   if constexpr (Element<N>) {
-    m.enter("same_on_all", at);
+    m.begin_operation("same_on_all", at);
     m.broadcast(&number);
   }
   return number;

@@ -101,7 +101,7 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
   }
 }
 
-/// `x` moved so, where parts of `From` and `To` correspond. Part of an operation that has been entered.
+/// `x` moved so, where parts of `From` and `To` correspond. Part of an operation that has begun.
 template<class From, class To, class T, class L, class... D>
 constexpr auto moved_in_parts(tensor<T, L, D...> const& x, extent offset, T beyond = {}) {
   auto z = moved_by<From, To>(x, offset, false, beyond);
@@ -115,7 +115,7 @@ template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> shifted(char const* name, std::source_location at, tensor<T, L, D...> const& x,
                                      extent offset, bool wraps, T beyond = {}) {
   auto& m = x.machine();
-  m.enter(name, at);
+  m.begin_operation(name, at);
   if constexpr (shift_plan<actual<L>, shape<D...>, Along>::exchanges)
     if (wraps) offset = shortest_roll(offset, Along::size);
   auto z = moved_by<Along>(x, offset, wraps, beyond);

@@ -47,7 +47,7 @@ public:
   constexpr state& update(base const& x, std::source_location at = std::source_location::current()) {
     auto& m = this->machine();
     if (!m.records_gradients()) return *this;
-    m.enter("update", at);
+    m.begin_operation("update", at);
     return *this = x;
   }
 

@@ -91,7 +91,7 @@ constexpr X const& argument(X const& x) {
 /// The machine of the first value among these, in tuples and structs too.
 template<class First, class... Rest>
 constexpr auto& machine_of_first(First const& x, Rest const&... rest) {
-  if constexpr (Operand<First>) return entered(x).machine();
+  if constexpr (Operand<First>) return local_terms(x).machine();
   else if constexpr (HasValues<First>) return machine_of_first(std::get<0>(x.values()));
   else if constexpr (requires { std::get<0>(x); }) return machine_of_first(std::get<0>(x));
   else return machine_of_first(rest...);

@@ -87,7 +87,7 @@ constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) 
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto const give = [&dz](auto const& to, auto const& gradient) {
       if (!to.needs_gradient()) return;
-      auto const& own = entered(gradient);
+      auto const& own = local_terms(gradient);
       // a gradient is cleared beyond the count, and outlives a step: it must not be the elements of a
       // parameter
       bool const borrowed = !own.handle().alone() && !own.handle().is(dz.handle());
@@ -132,7 +132,7 @@ constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
   if constexpr (Tensor<decltype(z)>) {
     using verdict = detail::gradients_fit<G, detail::operand_of<decltype(z)>, detail::operand_of<X>...>;
     static_assert(accepted<verdict>, "meshtf: custom_gradient can't use these gradients");
-    m.enter("custom_gradient");
+    m.begin_operation("custom_gradient");
     if constexpr (accepted<verdict>) return detail::with_gradient(g, z.without_slot(), x...);
     else return detail::rejected{};
   } else {

@@ -146,7 +146,7 @@ constexpr auto recompute(F&& f, X const&... x) {
     };
     auto result = detail::map_values(own, z);
     if (wanted) {
-      m.enter("recompute");
+      m.begin_operation("recompute");
       auto kept    = detail::kept_to_call(std::forward<F>(f));
       auto holding = detail::map_values([](auto const& value) { return value.without_value(); }, result);
       using entry  = detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept),

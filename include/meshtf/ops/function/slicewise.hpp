@@ -37,7 +37,7 @@ constexpr auto on_slices_of(F const& f, X const& x, Rest const&... rest) {
   using plan = slicewise_plan<actual<L>, Out, Split, shape_in<X>, shape_in<Rest>...>;
   auto& m    = x.machine();
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(m, rest.machine()...);
-  m.enter("slicewise");
+  m.begin_operation("slicewise");
   auto z          = tensor_of<T, L, Out>::uninitialised(m);
   auto const call = [&f, &z, &x, &rest...] { call_on_slices(f, z, x, rest...); };
   m.run(task::on_slices<decltype(call), F, T, element_in<X>, element_in<Rest>...>{call}, plan::local);

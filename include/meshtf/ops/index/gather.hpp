@@ -40,9 +40,9 @@ constexpr auto gather(X const& operand, I const& ids,
     return detail::rejected{};
   } else {
     static_assert(algebra::after(algebra::use::layout_only, algebra::pending::sum).sound());
-    auto const& table = detail::entered(operand);
+    auto const& table = detail::local_terms(operand);
     auto& m           = table.machine();
-    m.enter("gather", at);
+    m.begin_operation("gather", at);
     detail::expect_one_mesh(m, ids.machine());
     detail::local_result<tensor_of<T, L, typename plan::result>> z{
         tensor_of<T, L, typename plan::result>::uninitialised(m), plan::finished_over,

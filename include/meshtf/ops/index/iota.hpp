@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Part of the operation that the caller has entered.
+/// Part of the operation that the caller has begun.
 template<class T, class L, class D>
 constexpr auto indices(machine<L>& m) {
   auto z = tensor<T, L, D>::uninitialised(m);
@@ -29,7 +29,7 @@ template<Element T, Layout L, Dimension D>
 constexpr auto iota(machine<L>& m, std::source_location at = std::source_location::current()) {
   using verdict = std::conditional_t<FloatingElement<T>, legal, detail::index_verdict<D>>;
   static_assert(accepted<verdict>, "meshtf: iota can't count along this dimension in integers");
-  m.enter("iota", at);
+  m.begin_operation("iota", at);
   return detail::indices<T, L, D>(m);
 }
 

@@ -36,7 +36,7 @@ constexpr auto one_hot(tensor<U, L, I...> const& ids,
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    ids.machine().enter("one_hot", at);
+    ids.machine().begin_operation("one_hot", at);
     auto const classes = detail::indices<std::int32_t, L, V>(ids.machine());
     return detail::each<T, shape<I..., V>>(function::is_same_index<computed<T>>{}, ids, classes);
   }

@@ -72,8 +72,8 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    detail::entered(base).machine().enter("scatter", at);
-    detail::keep_updates_whole<L>(detail::entered(base).machine(),
+    detail::local_terms(base).machine().begin_operation("scatter", at);
+    detail::keep_updates_whole<L>(detail::local_terms(base).machine(),
                                   without<typename I::shape_type, detail::shape_in<X>>{});
     if constexpr (detail::PartialSum<X>) {
       axis_set const unreduced = base.owed() | updates.owed();
@@ -81,7 +81,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
       return detail::result_of<axes<>, X, Y>(
           detail::scattered<plan>(x, ids, detail::local_terms_over(updates, unreduced)), unreduced);
     } else {
-      return detail::scattered<plan>(detail::entered(base), ids, detail::entered(updates));
+      return detail::scattered<plan>(detail::local_terms(base), ids, detail::local_terms(updates));
     }
   }
 }

@@ -59,8 +59,8 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   if constexpr (!accepted<verdict> || !NumberElement<T>) {
     return detail::rejected{};
   } else {
-    auto& m = detail::entered(base).machine();
-    m.enter("scatter_add", at);
+    auto& m = detail::local_terms(base).machine();
+    m.begin_operation("scatter_add", at);
     auto const add = [&](base_t const& x, rows_t const& y) {
       detail::local_result<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_unreduced,
                                      &detail::reason_to_sum<actual<L>, typename plan::loops>};
@@ -88,7 +88,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
           detail::axes_that_split<L, without<typename I::shape_type, detail::shape_in<X>>>, X, Y>(
           std::move(z.value), unreduced | z.unreduced);
     } else {
-      return add(detail::entered(base), detail::entered(updates)).value;
+      return add(detail::local_terms(base), detail::local_terms(updates)).value;
     }
   }
 }

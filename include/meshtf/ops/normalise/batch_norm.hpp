@@ -44,15 +44,15 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return norm_and_statistics<detail::rejected, detail::rejected>{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("batch_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("batch_norm", at);
     auto wide = batch_norm<Channels...>(detail::widened(x), detail::computed_in(scale),
                                         detail::computed_in(bias), epsilon, at);
     return norm_and_statistics<detail::tensor_in<X>, decltype(wide.mean)>{
         detail::in_elements<T>(wide.norm), std::move(wide.mean), std::move(wide.variance)};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("batch_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("batch_norm", at);
     auto all = detail::statistics<row>(x);
     auto const rstd =
         detail::each<T, row>(function::inverse_deviation<T>{static_cast<T>(epsilon)}, all.variance);
@@ -82,15 +82,15 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("batch_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("batch_norm", at);
     return detail::in_elements<T>(
         batch_norm<Channels...>(detail::widened(x), detail::computed_in(scale), detail::computed_in(bias),
                                 detail::computed_in(mean), detail::computed_in(variance), epsilon, at));
   } else {
     using in      = detail::shape_in<X>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("batch_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("batch_norm", at);
     auto const rstd = detail::each<T, row>(function::inverse_deviation<T>{static_cast<T>(epsilon)}, variance);
     auto const slope = detail::each<T, row>(function::times{}, rstd, scale);
     auto z           = detail::each<T, in>(function::line_about{}, x, mean, slope, bias);

@@ -112,9 +112,9 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& logits = detail::entered(operand);
+    auto const& logits = detail::local_terms(operand);
     auto& m            = logits.machine();
-    m.enter("softmax_cross_entropy", at);
+    m.begin_operation("softmax_cross_entropy", at);
     detail::expect_one_mesh(m, targets.machine());
 
     auto const peak     = detail::maximum<row>(logits);

@@ -39,14 +39,14 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("group_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("group_norm", at);
     return detail::in_elements<T>(group_norm<Along...>(detail::widened(x), detail::computed_in(scale),
                                                        detail::computed_in(bias), epsilon, at));
   } else {
     using row     = without<in, shape<Along...>>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("group_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("group_norm", at);
     auto const all = detail::statistics<row>(x);
     auto const rstd =
         detail::each<T, row>(function::inverse_deviation<T>{static_cast<T>(epsilon)}, all.variance);

@@ -195,8 +195,8 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("layer_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("layer_norm", at);
     auto of             = x;
     auto const& by      = detail::wide_vector(scale);
     auto const& shifted = detail::wide_vector(bias);
@@ -222,9 +222,9 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(operand);
+    auto const& x = detail::local_terms(operand);
     auto& m       = x.machine();
-    m.enter("rms_norm", at);
+    m.begin_operation("rms_norm", at);
     using vector   = tensor<computed<T>, L, Along>;
     using row      = tensor_of<computed<T>, L, typename plan::row>;
     auto const& by = detail::wide_vector(scale);
@@ -267,10 +267,10 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return residual_norm<rejected>{};
   } else {
-    auto const& x = detail::entered(operand);
-    auto const& y = detail::entered(addend);
+    auto const& x = detail::local_terms(operand);
+    auto const& y = detail::local_terms(addend);
     auto& m       = x.machine();
-    m.enter("residual_layer_norm", at);
+    m.begin_operation("residual_layer_norm", at);
     auto sum = detail::tensor_in<X>::uninitialised(m);
     if (detail::wants_gradient(x, y))
       detail::record(sum, [x = x.without_value(), y = y.without_value()](auto const& dz) {

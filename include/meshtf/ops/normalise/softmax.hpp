@@ -64,14 +64,14 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("softmax", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("softmax", at);
     return detail::in_elements<T>(softmax<Along...>(detail::widened(x), at));
   } else {
-    auto const& x = detail::entered(operand);
+    auto const& x = detail::local_terms(operand);
     using row     = without<in, shape<Along...>>;
     auto& m       = x.machine();
-    m.enter("softmax", at);
+    m.begin_operation("softmax", at);
 
     auto const peak  = detail::maximum<row>(x);
     auto y           = detail::each<T, in>(function::exp_of_difference{}, x, peak);
@@ -106,13 +106,13 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("log_softmax", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("log_softmax", at);
     return detail::in_elements<T>(log_softmax<Along...>(detail::widened(x), at));
   } else {
-    auto const& x = detail::entered(operand);
+    auto const& x = detail::local_terms(operand);
     using row     = without<in, shape<Along...>>;
-    x.machine().enter("log_softmax", at);
+    x.machine().begin_operation("log_softmax", at);
 
     auto const peak = detail::maximum<row>(x);
     auto const total =

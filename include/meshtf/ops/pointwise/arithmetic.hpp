@@ -91,7 +91,7 @@ struct meeting_of {
 /// along the axes over which only the other one is unreduced.
 template<class F, class Sign, Operand P, Operand Q>
 constexpr auto added(char const* name, std::source_location at, P const& p, Q const& q) {
-  entered(p).machine().enter(name, at);
+  local_terms(p).machine().begin_operation(name, at);
   auto const add = [](auto const& x, auto const& y) {
     auto z = each<element_in<P>, broadcast_shape<shape_in<P>, shape_in<Q>>>(F{}, x, y);
     if (wants_gradient(x, y))
@@ -107,7 +107,7 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
     auto const y             = local_terms_over(q, unreduced);
     return result_of<axes<>, P, Q>(add(x, y), unreduced);
   } else {
-    return add(entered(p), entered(q));
+    return add(local_terms(p), local_terms(q));
   }
 }
 
@@ -161,9 +161,9 @@ constexpr auto operator*(X const& p, Y const& q) {
   if constexpr (!accepted<typename meets::verdict>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(p);
-    auto const& y = detail::entered(q);
-    x.machine().enter("operator*");
+    auto const& x = detail::local_terms(p);
+    auto const& y = detail::local_terms(q);
+    x.machine().begin_operation("operator*");
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::times{}, x, y);
     if (detail::wants_gradient(x, y))
       detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()),
@@ -190,9 +190,9 @@ constexpr auto operator/(X const& p, Y const& q) {
   if constexpr (!accepted<typename meets::verdict>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(p);
-    auto const& y = detail::entered(q);
-    x.machine().enter("operator/");
+    auto const& x = detail::local_terms(p);
+    auto const& y = detail::local_terms(q);
+    x.machine().begin_operation("operator/");
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::over{}, x, y);
     if (detail::wants_gradient(x, y))
       detail::record(z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient()),
@@ -245,7 +245,7 @@ constexpr auto operator+(X const& x, N c) {
   static_assert(accepted<verdict>, "meshtf: operator+ would add c once on each process: write finish(p) + c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)},
-                                   function::identity{}, detail::entered(x));
+                                   function::identity{}, detail::local_terms(x));
   else return detail::rejected{};
 }
 template<Number N, detail::Operand X>
@@ -261,7 +261,7 @@ constexpr auto operator-(X const& x, N c) {
   static_assert(accepted<verdict>, "meshtf: operator- would add c once on each process: write finish(p) - c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))},
-                                   function::identity{}, detail::entered(x));
+                                   function::identity{}, detail::local_terms(x));
   else return detail::rejected{};
 }
 template<Number N, detail::Operand X>
@@ -272,7 +272,7 @@ constexpr auto operator-(N c, X const& x) {
   static_assert(accepted<verdict>, "meshtf: operator- would add c once on each process: write c - finish(p)");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)},
-                                   function::negated{}, detail::entered(x));
+                                   function::negated{}, detail::local_terms(x));
   else return detail::rejected{};
 }
 
@@ -286,8 +286,8 @@ constexpr auto operator/(N c, X const& operand) {
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("operator/");
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("operator/");
     auto z = detail::each<T, dims>(function::dividing<computed<T>>{static_cast<computed<T>>(c)}, x);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {

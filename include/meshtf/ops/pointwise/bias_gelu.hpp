@@ -52,10 +52,10 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias,
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("bias_gelu", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("bias_gelu", at);
     auto z = detail::each<T, X>(function::gelu_of_sum{}, x, bias);
-    if (detail::wants_gradient(x, detail::entered(bias)))
+    if (detail::wants_gradient(x, detail::local_terms(bias)))
       detail::record(z, [x = detail::keep(x), b = detail::keep(bias)](auto const& dz) {
         constexpr function::gelu_of_sum_gradient slope{};
         if constexpr (plan::innermost)

@@ -82,7 +82,7 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::exact_cast>(operand, [&](auto const& x) {
-      x.machine().enter("cast", at);
+      x.machine().begin_operation("cast", at);
       return detail::in_elements<To>(x);
     });
   }

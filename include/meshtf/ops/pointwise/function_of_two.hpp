@@ -109,17 +109,17 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
   using C               = computed<T>;
   constexpr bool sloped = requires { typename F::gradient; } && FloatingElement<T>;
   if constexpr (Number<Y>) {
-    auto const& x = entered(p);
+    auto const& x = local_terms(p);
     auto const y  = static_cast<C>(static_cast<T>(q));
-    x.machine().enter(name, at);
+    x.machine().begin_operation(name, at);
     auto z = each<T, shape_in<X>>(function::with_number_right<F, C>{y}, x);
     if constexpr (sloped)
       record_beside_number(z, x, function::with_number_right<typename F::gradient::left, C>{y});
     return z;
   } else if constexpr (Number<X>) {
-    auto const& y = entered(q);
+    auto const& y = local_terms(q);
     auto const x  = static_cast<C>(static_cast<T>(p));
-    y.machine().enter(name, at);
+    y.machine().begin_operation(name, at);
     auto z = each<T, shape_in<Y>>(function::with_number_left<F, C>{x}, y);
     if constexpr (sloped)
       record_beside_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
@@ -131,9 +131,9 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
     if constexpr (!accepted<verdict>) {
       return rejected{};
     } else {
-      auto const& x = entered(p);
-      auto const& y = entered(q);
-      x.machine().enter(name, at);
+      auto const& x = local_terms(p);
+      auto const& y = local_terms(q);
+      x.machine().begin_operation(name, at);
       auto z = each<T, broadcast_shape<shape_in<X>, shape_in<Y>>>(F{}, x, y);
       if constexpr (sloped)
         if (wants_gradient(x, y))

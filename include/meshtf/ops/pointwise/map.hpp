@@ -74,9 +74,10 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
     return detail::rejected{};
   } else {
     using out = broadcast_shape<detail::shape_in<X>, detail::shape_in<Rest>...>;
-    x.machine().enter("map");
-    auto z = detail::each<detail::element_in<X>, out>(f, detail::entered(x), detail::entered(rest)...);
-    if (detail::wants_gradient(detail::entered(x), detail::entered(rest)...))
+    x.machine().begin_operation("map");
+    auto z =
+        detail::each<detail::element_in<X>, out>(f, detail::local_terms(x), detail::local_terms(rest)...);
+    if (detail::wants_gradient(detail::local_terms(x), detail::local_terms(rest)...))
       detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) {
         detail::pull_back_chained(df, dz, x, rest...);
       });

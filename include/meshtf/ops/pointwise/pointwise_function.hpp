@@ -50,8 +50,8 @@ constexpr auto pointwise(F const& f, X const& operand, std::source_location at) 
   } else {
     using T       = element_in<X>;
     using dims    = shape_in<X>;
-    auto const& x = entered(operand);
-    x.machine().enter(F::name, at);
+    auto const& x = local_terms(operand);
+    x.machine().begin_operation(F::name, at);
     auto z = each<T, dims>(f, x);
     if constexpr (requires { typename F::gradient; })
       if (wants_gradient(x)) {

@@ -60,7 +60,7 @@ constexpr auto rotary(X const& operand, P const& positions, rotary_options optio
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::scaled>(operand, [&](auto const& x) {
-      x.machine().enter("rotary", at);
+      x.machine().begin_operation("rotary", at);
       return detail::rotated<Key>(x, positions, options);
     });
   }
@@ -80,7 +80,7 @@ constexpr auto rotary(X const& operand, rotary_options options = {},
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::scaled>(operand, [&](auto const& x) {
-      x.machine().enter("rotary", at);
+      x.machine().begin_operation("rotary", at);
       return detail::rotated<Key>(x, detail::indices<std::int32_t, L, Length>(x.machine()), options);
     });
   }

@@ -88,10 +88,10 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
     return rejected{};
   } else {
     return linearly<algebra::use::scaled>(operand, [&](auto const& x) {
-      x.machine().enter("where", at);
-      auto z = each<T, broadcast_shape<shape_in<C>, shape_in<X>>>(f, entered(condition), x);
+      x.machine().begin_operation("where", at);
+      auto z = each<T, broadcast_shape<shape_in<C>, shape_in<X>>>(f, local_terms(condition), x);
       if (wants_gradient(x))
-        record(z, [x = x.without_value(), condition = keep(entered(condition).without_slot()),
+        record(z, [x = x.without_value(), condition = keep(local_terms(condition).without_slot()),
                    df](auto const& dz) { pull_back(x, 0, df, dz, condition.value()); });
       return z;
     });
@@ -102,12 +102,12 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
 template<Tensor C, Operand P, Operand Q>
 constexpr auto chosen_of_two(std::source_location at, C const& condition, P const& p, Q const& q) {
   auto const choose = [&](auto const& x, auto const& y) {
-    x.machine().enter("where", at);
+    x.machine().begin_operation("where", at);
     auto z = each<element_in<P>, broadcast_shape<shape_in<C>, shape_in<P>, shape_in<Q>>>(
-        function::choice{}, entered(condition), x, y);
+        function::choice{}, local_terms(condition), x, y);
     if (wants_gradient(x, y))
       record(z, [x = x.without_value(), y = y.without_value(),
-                 condition = keep(entered(condition).without_slot())](auto const& dz) {
+                 condition = keep(local_terms(condition).without_slot())](auto const& dz) {
         if (x.needs_gradient()) pull_back(x, 0, function::where_chosen{}, dz, condition.value());
         if (y.needs_gradient()) pull_back(y, 0, function::where_not_chosen{}, dz, condition.value());
       });
@@ -119,7 +119,7 @@ constexpr auto chosen_of_two(std::source_location at, C const& condition, P cons
     auto const y             = local_terms_over(q, unreduced);
     return result_of<axes<>, P, Q>(choose(x, y), unreduced);
   } else {
-    return choose(entered(p), entered(q));
+    return choose(local_terms(p), local_terms(q));
   }
 }
 

@@ -210,12 +210,12 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
     return rejected{};
   } else {
     using result_type = tensor_of<T, L, typename plan::result>;
-    auto const& q     = entered(queries);
-    auto const& k     = entered(keys);
-    auto const& v     = entered(values);
+    auto const& q     = local_terms(queries);
+    auto const& k     = local_terms(keys);
+    auto const& v     = local_terms(values);
     auto& m           = q.machine();
     decltype(auto) b  = bias_of_pairs(typename plan::full_bias{}, terms.bias, at);
-    m.enter("attention", at);
+    m.begin_operation("attention", at);
     if constexpr (!is_undecided<L>)
       expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(),
                                       m.counted().template of<Memory>(), plan::distance_count);

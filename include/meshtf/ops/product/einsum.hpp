@@ -52,9 +52,9 @@ enum class sum_policy : std::uint8_t { reduce, keep_partial };
 template<sum_policy Policy, class Out, Operand P, Operand Q>
 constexpr auto contract_and_record(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
-  auto const& x = entered(p);
-  auto const& y = entered(q);
-  x.machine().enter(name, at);
+  auto const& x = local_terms(p);
+  auto const& y = local_terms(q);
+  x.machine().begin_operation(name, at);
   auto z = contracted<Out>(x, y);
   if constexpr (Policy == sum_policy::reduce) reduce_unless_partial<P, Q>(z);
   if (wants_gradient(x, y))

@@ -37,7 +37,7 @@ constexpr auto dropout(X const& operand, double rate, random_key key,
   if (!(rate >= 0 && rate < 1))
     throw software_error("dropout drops a share of at least 0 and less than 1, got " + std::to_string(rate));
   return detail::linearly<algebra::use::scaled>(operand, [&](auto const& x) {
-    x.machine().enter("dropout", at);
+    x.machine().begin_operation("dropout", at);
     auto z = detail::dropped(x, rate, key);
     if (detail::wants_gradient(x))
       detail::record(z, [x = x.without_value(), rate, key](auto const& dz) {

@@ -16,7 +16,7 @@ inline namespace v0 {
 template<FloatingElement T, Layout L, Dimension... D>
 constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, double high = 1,
                               std::source_location at = std::source_location::current()) {
-  m.enter("random_uniform", at);
+  m.begin_operation("random_uniform", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
   m.run(task::draw<T, uniform_distribution>{{key, low, high}}, shard_plan<actual<L>, shape<D...>>, z.data());
   return z;
@@ -26,7 +26,7 @@ constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, dou
 template<FloatingElement T, Layout L, Dimension... D>
 constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, double stddev = 1,
                              std::source_location at = std::source_location::current()) {
-  m.enter("random_normal", at);
+  m.begin_operation("random_normal", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
   m.run(task::draw<T, normal_distribution>{{key, mean, stddev}}, shard_plan<actual<L>, shape<D...>>,
         z.data());

@@ -68,13 +68,13 @@ constexpr auto sample(X const& operand, random_key key, double temperature,
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& logits = detail::entered(operand);
+    auto const& logits = detail::local_terms(operand);
     if (!(temperature >= 0 && temperature <= std::numeric_limits<double>::max()))
       throw usage_error("expected a temperature of 0 or more, got " + std::to_string(temperature) +
                         ": 0 takes the likeliest, 1 draws with the model's own probabilities");
     if (temperature == 0) return argmax<Along>(logits, at);
     auto& m = logits.machine();
-    m.enter("sample", at);
+    m.begin_operation("sample", at);
     auto score = tensor_of<double, L, in>::uninitialised(m);
     m.run(task::draw<double, uniform_distribution>{{key, 0, 1}}, shard_plan<actual<L>, in>, score.data());
     detail::run_map(m, nest_plan<actual<L>, in, in, in>::local, function::gumbel_score{temperature},

@@ -28,8 +28,8 @@ constexpr auto true_along(char const* name, std::source_location at, X const& op
   if constexpr (!accepted<Verdict>) {
     return rejected{};
   } else {
-    auto const& x = entered(operand);
-    x.machine().enter(name, at);
+    auto const& x = local_terms(operand);
+    x.machine().begin_operation(name, at);
     return joined<Op, without<in, worked_along<in, Along...>>>(function::truth{}, x);
   }
 }

@@ -28,14 +28,14 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("argmax", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("argmax", at);
     return argmax<Along>(detail::each<computed<T>, detail::shape_in<X>>(function::identity{}, x), at);
   } else {
     using row     = typename plan::result;
-    auto const& x = detail::entered(operand);
+    auto const& x = detail::local_terms(operand);
     auto& m       = x.machine();
-    m.enter("argmax", at);
+    m.begin_operation("argmax", at);
 
     auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
     auto best = tensor_of<T, L, row>::uninitialised(m);

@@ -84,13 +84,13 @@ constexpr auto cumprod(X const& operand, running which = {},
   if constexpr (!accepted<first_objection<whole, verdict>> || !NumberElement<T>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("cumprod", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("cumprod", at);
     return detail::in_elements<T>(cumprod<Along>(detail::widened(x), which, at));
   } else {
-    auto const& x = detail::entered(operand);
+    auto const& x = detail::local_terms(operand);
     auto& m       = x.machine();
-    m.enter("cumprod", at);
+    m.begin_operation("cumprod", at);
     if constexpr (plan::in_parts) {
       auto const before = detail::joined_before<reduction::product, Along>(x, which.reverse);
       auto z            = detail::run_on<reduction::product, Along>(x, before, which);

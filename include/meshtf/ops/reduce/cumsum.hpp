@@ -74,7 +74,7 @@ constexpr auto cumsum(X const& operand, running which = {},
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
-      x.machine().enter("cumsum", at);
+      x.machine().begin_operation("cumsum", at);
       // the sums may be copies, which nothing unreduced can be
       if constexpr (is_undecided<actual<L>> && NarrowElement<detail::element_in<X>>)
         if (detail::PartialSum<X> || (detail::wants_gradient(x) && x.gradient_stays_unreduced()))

@@ -38,13 +38,13 @@ constexpr auto l2_norm(X const& operand, std::source_location at = std::source_l
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("l2_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("l2_norm", at);
     return detail::in_elements<T>(l2_norm<Along...>(detail::widened(x), at));
   } else {
     using row     = without<in, detail::worked_along<in, Along...>>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("l2_norm", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("l2_norm", at);
     auto const total = detail::finished(detail::reduced<reduction::sum, row>(function::square{}, x));
     auto z           = detail::each<T, row>(function::sqrt{}, total);
     if (detail::wants_gradient(x))

@@ -61,13 +61,13 @@ constexpr auto logsumexp(X const& operand, std::source_location at = std::source
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("logsumexp", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("logsumexp", at);
     return detail::in_elements<T>(logsumexp<Along...>(detail::widened(x), at));
   } else {
     using row     = without<in, detail::worked_along<in, Along...>>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("logsumexp", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("logsumexp", at);
     auto const peak = detail::maximum<row>(x);
     auto const total =
         detail::finished(detail::reduced<reduction::sum, row>(function::exp_below_peak{}, x, peak));

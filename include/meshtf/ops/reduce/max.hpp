@@ -44,7 +44,7 @@ constexpr auto maximum(tensor<T, L, X...> const& x) {
 /// The largest or smallest element over the dimensions that `Out` lacks, with its gradient.
 template<reduction Op, class Out, class T, class L, class... X>
 constexpr auto extreme(char const* name, std::source_location at, tensor<T, L, X...> const& x) {
-  x.machine().enter(name, at);
+  x.machine().begin_operation(name, at);
   auto z = joined<Op, Out>(function::identity{}, x);
   if (wants_gradient(x))
     record(z, [x = keep(x), z = keep(z)](auto const& dz) {
@@ -71,7 +71,7 @@ constexpr auto max(X const& operand, std::source_location at = std::source_locat
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else
     return detail::extreme<reduction::max, without<in, detail::worked_along<in, Along...>>>(
-        "max", at, detail::entered(operand));
+        "max", at, detail::local_terms(operand));
 }
 
 MESHTF_ACCEPT_REJECTED(max)

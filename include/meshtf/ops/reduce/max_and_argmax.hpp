@@ -56,7 +56,7 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
   using row  = typename plan::result;
   using C    = computed<T>;
   auto& m    = x.machine();
-  m.enter(name, at);
+  m.begin_operation(name, at);
 
   auto index = tensor_of<std::int32_t, L, row>::uninitialised(m);
   auto best  = tensor_of<C, L, row>::uninitialised(m);
@@ -113,7 +113,8 @@ constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_
   static_assert(accepted<verdict>, "meshtf: max_and_argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else
-    return detail::extreme_and_index<Along>(function::identity{}, "max_and_argmax", at, detail::entered(x));
+    return detail::extreme_and_index<Along>(function::identity{}, "max_and_argmax", at,
+                                            detail::local_terms(x));
 }
 
 /// The smallest element along `Along` and its index.
@@ -127,7 +128,7 @@ constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else
     return detail::extreme_and_index<Along>(function::reversed_order{}, "min_and_argmin", at,
-                                            detail::entered(x));
+                                            detail::local_terms(x));
 }
 
 MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, max_and_argmax)

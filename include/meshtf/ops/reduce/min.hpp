@@ -21,7 +21,7 @@ constexpr auto min(X const& operand, std::source_location at = std::source_locat
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else
     return detail::extreme<reduction::min, without<in, detail::worked_along<in, Along...>>>(
-        "min", at, detail::entered(operand));
+        "min", at, detail::local_terms(operand));
 }
 
 MESHTF_ACCEPT_REJECTED(min)

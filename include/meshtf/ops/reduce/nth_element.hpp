@@ -55,8 +55,8 @@ constexpr auto nth_element(X const& operand, ordering how = {},
     return detail::rejected_pair{};
   } else {
     using ranks   = detail::first_ones<N + 1>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("nth_element", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("nth_element", at);
     auto const first = detail::first_ranks<Along, ranks>(x, how.descending);
     auto value       = detail::last_of<ranks, out>(first.value);
     auto index       = detail::last_of<ranks, out>(first.index);

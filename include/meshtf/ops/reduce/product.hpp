@@ -56,13 +56,13 @@ constexpr auto product(X const& operand, std::source_location at = std::source_l
   if constexpr (!accepted<first_objection<whole, verdict>> || !NumberElement<T>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("product", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("product", at);
     return detail::in_elements<T>(product<Along...>(detail::widened(x), at));
   } else {
     using out     = without<in, detail::worked_along<in, Along...>>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("product", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("product", at);
     auto z = detail::joined<reduction::product, out>(function::identity{}, x);
     if constexpr (FloatingElement<T>)
       if (detail::wants_gradient(x))

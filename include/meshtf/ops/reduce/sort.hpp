@@ -53,8 +53,8 @@ constexpr void record_ranked(Ranked& z, tensor<T, L, D...> const& x) {
 
 template<class Along, Operand X>
 constexpr auto sorted(char const* name, std::source_location at, X const& operand, ordering how) {
-  auto const& x = entered(operand);
-  x.machine().enter(name, at);
+  auto const& x = local_terms(operand);
+  x.machine().begin_operation(name, at);
   auto z = ranked<Along, Along>(x, how.descending);
   record_ranked<Along, Along>(z, x);
   return z;
@@ -95,8 +95,8 @@ constexpr auto argsort(X const& x, ordering how = {},
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    auto const& tensor = detail::entered(x);
-    tensor.machine().enter("argsort", at);
+    auto const& tensor = detail::local_terms(x);
+    tensor.machine().begin_operation("argsort", at);
     return detail::ranked<Along, Along>(tensor, how.descending).index;
   }
 }

@@ -24,8 +24,8 @@ template<class Gone, class F, Operand X>
 constexpr auto summed(char const* name, std::source_location at, F const& f, X const& operand) {
   using in      = shape_in<X>;
   using out     = without<in, Gone>;
-  auto const& x = entered(operand);
-  x.machine().enter(name, at);
+  auto const& x = local_terms(operand);
+  x.machine().begin_operation(name, at);
   auto z = reduced<reduction::sum, out>(f, x);
   reduce_unless_partial<X>(z);
   if (wants_gradient(x))
@@ -67,7 +67,8 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
     using gone = detail::worked_along<detail::shape_in<X>, Along...>;
     return detail::summed<gone>(
         "mean", at,
-        function::scaled<T>{T{1} / static_cast<T>(detail::entered(x).machine().counted().size_of(gone{}))},
+        function::scaled<T>{T{1} /
+                            static_cast<T>(detail::local_terms(x).machine().counted().size_of(gone{}))},
         x);
   }
 }

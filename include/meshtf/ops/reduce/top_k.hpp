@@ -51,8 +51,8 @@ constexpr auto ranked_either_way(tensor<T, L, D...> const& x, bool descending) {
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
 
-/// The first K::size elements along `Along` in order, with their indices. Part of an operation that has been
-/// entered.
+/// The first K::size elements along `Along` in order, with their indices. Part of an operation that has
+/// begun.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
   if constexpr (CountedDimension<Along>)
@@ -92,8 +92,8 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true},
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected_pair{};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("top_k", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("top_k", at);
     auto z = detail::first_ranks<Along, K>(x, how.descending);
     detail::record_ranked<Along, K>(z, x);
     return z;

@@ -52,14 +52,14 @@ constexpr auto variance(X const& operand, std::source_location at = std::source_
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("variance", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("variance", at);
     return detail::in_elements<T>(variance<Along...>(detail::widened(x), at));
   } else {
     using gone    = detail::worked_along<in, Along...>;
     using row     = without<in, gone>;
-    auto const& x = detail::entered(operand);
-    x.machine().enter("variance", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("variance", at);
     T const part      = T{1} / static_cast<T>(x.machine().counted().size_of(gone{}));
     auto const centre = detail::finished(detail::reduced<reduction::sum, row>(function::scaled<T>{part}, x));
     auto z            = detail::finished(

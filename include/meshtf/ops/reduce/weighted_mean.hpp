@@ -64,12 +64,15 @@ constexpr auto weighted_mean(X const& operand, W const& by,
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
-    return detail::in_elements<T>(weighted_mean<Along...>(detail::widened(detail::entered(operand)), by, at));
+    return detail::in_elements<T>(
+        weighted_mean<Along...>(detail::widened(detail::local_terms(operand)), by, at));
   } else {
     using gone = detail::worked_along<typename meets::out, Along...>;
     if constexpr (std::is_same_v<T, detail::element_in<W>>)
-      return detail::mean_by_weights<gone>(at, detail::entered(operand), detail::entered(by));
-    else return detail::mean_by_weights<gone>(at, detail::entered(operand), cast<T>(detail::entered(by), at));
+      return detail::mean_by_weights<gone>(at, detail::local_terms(operand), detail::local_terms(by));
+    else
+      return detail::mean_by_weights<gone>(at, detail::local_terms(operand),
+                                           cast<T>(detail::local_terms(by), at));
   }
 }
 

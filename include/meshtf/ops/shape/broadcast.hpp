@@ -44,7 +44,7 @@ constexpr auto broadcast(X const& operand, std::source_location at = std::source
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-      x.machine().enter("broadcast", at);
+      x.machine().begin_operation("broadcast", at);
       auto z = detail::each<detail::element_in<X>, shape<D...>>(function::identity{}, x);
       detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
         auto const g = detail::reduced<reduction::sum, in>(function::identity{}, dz);

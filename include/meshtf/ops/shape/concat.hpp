@@ -95,7 +95,7 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    x.machine().enter("concat");
+    x.machine().begin_operation("concat");
     if constexpr (detail::stays_whole<actual<L>, Along>) return detail::joined<Along>(x, y, rest...);
     else return detail::own_part<Along>(detail::joined<detail::whole_part<Along>>(x, y, rest...));
   }

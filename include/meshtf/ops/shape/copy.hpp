@@ -15,7 +15,7 @@ inline namespace v0 {
 template<detail::Operand X>
 constexpr auto copy(X const& operand, std::source_location at = std::source_location::current()) {
   return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-    x.machine().enter("copy", at);
+    x.machine().begin_operation("copy", at);
     auto z = detail::copied(x);
     detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
       detail::contribute(to, dz, unreduced);

@@ -17,7 +17,7 @@ constexpr auto finish(partial<tensor<T, L, D...>, Over> p,
                       std::source_location at = std::source_location::current()) {
   axis_set const unreduced = p.owed();
   auto z                   = std::move(p).local_terms();
-  z.machine().enter("finish", at);
+  z.machine().begin_operation("finish", at);
   auto const operand = z.without_value();
   z                  = z.without_slot();
   detail::finish_in_place(z, unreduced);
@@ -43,7 +43,7 @@ constexpr auto as_partial(tensor<T, L, D...> const& x,
   static_assert((split_over<L, shape<D...>> & over) == 0,
                 "meshtf: an axis that splits a tensor can't be one that it is summed over");
   auto& m = x.machine();
-  m.enter("as_partial", at);
+  m.begin_operation("as_partial", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
   m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data());
   if (detail::wants_gradient(x))

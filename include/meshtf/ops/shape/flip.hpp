@@ -51,7 +51,7 @@ constexpr auto flip(X const& operand, std::source_location at = std::source_loca
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-      x.machine().enter("flip", at);
+      x.machine().begin_operation("flip", at);
       auto z = detail::flipped<Along>(x);
       detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
         detail::contribute(to, detail::flipped<Along>(dz), unreduced);

@@ -22,7 +22,7 @@ template<class From, class To>
 template<class From, class To, class T, class L, class... D>
 constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, std::source_location at) {
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
-  x.machine().enter("pad", at);
+  x.machine().begin_operation("pad", at);
   constexpr bool in_step = parts_may_correspond<actual<L>, From, To>;
   if constexpr (in_step)
     x.machine().keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
@@ -80,7 +80,7 @@ constexpr auto pad(X const& operand, extent before, V value,
       "meshtf: pad's third argument is the value of further elements, 3. for 3; the sizes say how many");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else
-    return detail::padded_to<From, To>(detail::entered(operand), before,
+    return detail::padded_to<From, To>(detail::local_terms(operand), before,
                                        static_cast<detail::element_in<X>>(value), at);
 }
 

@@ -69,7 +69,7 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
                               [[maybe_unused]] bool local_result = false) {
     using renamed = tensor_of<typename X::element_type, typename X::layout_type, result>;
     auto& m       = x.machine();
-    m.enter("rename", at);
+    m.begin_operation("rename", at);
     if constexpr (is_undecided<L>) {
       dim_pairs pairs;
       (pairs.add(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>[0]), ...);

@@ -148,7 +148,7 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
   if constexpr (!accepted<typename Reshaping::verdict>) {
     return rejected{};
   } else {
-    x.machine().enter(name, at);
+    x.machine().begin_operation(name, at);
     if constexpr (is_undecided<L>)
       return renamed_undecided<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::seen,
                                typename Reshaping::parts>(x);

@@ -53,7 +53,7 @@ template<Layout L2, class T, class L, class... D>
 constexpr auto reshard(tensor<T, L, D...> const& x,
                        std::source_location at = std::source_location::current()) {
   if constexpr (is_undecided<L>) {
-    x.machine().enter("reshard", at);
+    x.machine().begin_operation("reshard", at);
     return detail::reshard_undecided<L2>(x);
   } else {
     using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
@@ -63,7 +63,7 @@ constexpr auto reshard(tensor<T, L, D...> const& x,
     if constexpr (!accepted<verdict>) {
       return detail::rejected{};
     } else {
-      x.machine().enter("reshard", at);
+      x.machine().begin_operation("reshard", at);
       return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
           x, 0, plan::steps);
     }
@@ -90,7 +90,7 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p,
     if constexpr (!accepted<verdict>) {
       return detail::rejected{};
     } else {
-      p.machine().enter("reshard", at);
+      p.machine().begin_operation("reshard", at);
       return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
           p.local_terms(), p.owed(), plan::steps);
     }

@@ -44,7 +44,7 @@ constexpr auto shift(X const& operand, extent offset, V value,
                 "meshtf: shift's third argument is the value that comes in: roll<...>(x, offset) goes round");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else
-    return detail::shifted<Along>("shift", at, detail::entered(operand), offset, false,
+    return detail::shifted<Along>("shift", at, detail::local_terms(operand), offset, false,
                                   static_cast<detail::element_in<X>>(value));
 }
 

@@ -131,13 +131,13 @@ constexpr auto slice(X const& operand, extent first,
   } else {
     if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
     if constexpr (CountedDimension<From>)
-      if (extent const there = detail::entered(operand).machine().counted().template of<From>(),
-          wanted             = first + detail::entered(operand).machine().counted().template of<To>();
+      if (extent const there = detail::local_terms(operand).machine().counted().template of<From>(),
+          wanted             = first + detail::local_terms(operand).machine().counted().template of<To>();
           there < wanted)
         detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
     detail::keep_whole_if_open<To>(operand);
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-      x.machine().enter("slice", at);
+      x.machine().begin_operation("slice", at);
       return detail::sliced_and_split<From, To>(x, first);
     });
   }

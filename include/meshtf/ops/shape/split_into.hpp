@@ -67,8 +67,8 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return std::tuple{detail::rejected{}, detail::rejected_for<Rest>{}...};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("split_into", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("split_into", at);
     detail::keep_whole_if_open<First, Rest...>(operand);
     return detail::pieces_as_in(operand, detail::pieces<From, First, Rest...>(x));
   }

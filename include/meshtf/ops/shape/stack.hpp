@@ -156,7 +156,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   if constexpr (!accepted<first_objection<partial_fits, apart, verdict>>) {
     return detail::rejected{};
   } else {
-    detail::entered(first).machine().enter("stack");
+    detail::local_terms(first).machine().begin_operation("stack");
     axis_set const unreduced = (detail::unreduced_axes_of(first) | ... | detail::unreduced_axes_of(rest));
     detail::keep_whole_if_open<New>(first), (detail::keep_whole_if_open<New>(rest), ...);
     // braces: evaluated in order
@@ -190,7 +190,7 @@ constexpr auto stack(std::vector<X> const& x, std::source_location at = std::sou
     return detail::rejected{};
   } else {
     detail::expect_one_for_each<New>(x.size());
-    detail::entered(x.front()).machine().enter("stack", at);
+    detail::local_terms(x.front()).machine().begin_operation("stack", at);
     axis_set unreduced = 0;
     for (X const& one : x) unreduced |= detail::unreduced_axes_of(one);
     std::vector<detail::tensor_in<X>> all;

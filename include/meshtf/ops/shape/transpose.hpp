@@ -26,7 +26,7 @@ constexpr auto transpose(X const& operand, std::source_location at = std::source
   } else {
     using T = detail::element_in<X>;
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-      x.machine().enter("transpose", at);
+      x.machine().begin_operation("transpose", at);
       auto z = detail::each<T, shape<Order...>>(function::identity{}, x);
       detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
         detail::contribute(to, detail::each<T, in>(function::identity{}, dz), unreduced);

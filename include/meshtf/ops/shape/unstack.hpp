@@ -27,8 +27,8 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
   if constexpr (!accepted<verdict>) {
     return std::array<detail::rejected, std::size_t{Along::size}>{};
   } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("unstack", at);
+    auto const& x = detail::local_terms(operand);
+    x.machine().begin_operation("unstack", at);
     auto const cut   = detail::to_be_cut(x);
     auto const piece = [&](extent i) {
       auto z =

@@ -97,18 +97,18 @@ template<Dimension D, detail::Operand X, detail::Operand P>
   if constexpr (!accepted<first_objection<verdict, partial_fits>>) {
     return detail::rejected{};
   } else {
-    auto& m            = detail::entered(x).machine();
+    auto& m            = detail::local_terms(x).machine();
     extent const n     = m.counted().template of<typename plan::own>();
     extent const there = m.counted().template of<D>();
     if (first < 0 || first > there - n) detail::throw_write_outside<D>(first, n, there);
-    m.enter("write", at);
+    m.begin_operation("write", at);
     if constexpr (detail::PartialSum<X>) {
       axis_set const unreduced = x.owed() | part.owed();
       auto const whole         = detail::local_terms_over(x, unreduced);
       return detail::result_of<axes<>, X, P>(
           detail::with_part<D, plan>(whole, detail::local_terms_over(part, unreduced), first), unreduced);
     } else {
-      return detail::with_part<D, plan>(detail::entered(x), detail::entered(part), first);
+      return detail::with_part<D, plan>(detail::local_terms(x), detail::local_terms(part), first);
     }
   }
 }

@@ -71,9 +71,9 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
   } else {
     using plan    = conv_plan<actual<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows,
                               typename names::channels>;
-    auto const& t = detail::entered(x);
-    t.machine().enter("conv", at);
-    return detail::convolved<plan>(t, detail::entered(filter));
+    auto const& t = detail::local_terms(x);
+    t.machine().begin_operation("conv", at);
+    return detail::convolved<plan>(t, detail::local_terms(filter));
   }
 }
 

@@ -61,9 +61,9 @@ constexpr auto conv_transpose(Z const& z, F const& filter,
   } else {
     using plan =
         conv_plan<actual<L>, from, detail::shape_in<F>, typename names::windows, typename names::channels>;
-    auto const& t = detail::entered(z);
-    t.machine().enter("conv_transpose", at);
-    return detail::conv_transposed<plan, from>(t, detail::entered(filter));
+    auto const& t = detail::local_terms(z);
+    t.machine().begin_operation("conv_transpose", at);
+    return detail::conv_transposed<plan, from>(t, detail::local_terms(filter));
   }
 }
 

@@ -31,7 +31,7 @@ constexpr auto halo(X const& operand, std::source_location at = std::source_loca
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
-      x.machine().enter("halo", at);
+      x.machine().begin_operation("halo", at);
       auto z = detail::with_halo<D, Before, After>(x);
       // others have no gradient, and no kernel that adds them
       if constexpr (FloatingElement<detail::element_in<X>>)

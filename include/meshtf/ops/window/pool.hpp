@@ -81,10 +81,10 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    using T = detail::element_in<X>;
-    auto const windows =
-        detail::recorded_windows<W...>("max_pool", at, detail::entered(operand), detail::lowest_value<T>());
-    using seen = typename std::remove_cvref_t<decltype(windows)>::shape_type;
+    using T            = detail::element_in<X>;
+    auto const windows = detail::recorded_windows<W...>("max_pool", at, detail::local_terms(operand),
+                                                        detail::lowest_value<T>());
+    using seen         = typename std::remove_cvref_t<decltype(windows)>::shape_type;
     return detail::extreme<reduction::max, without<seen, shape<typename W::kernel...>>>("max_pool", at,
                                                                                         windows);
   }
@@ -108,7 +108,7 @@ constexpr auto avg_pool(X const& operand, std::source_location at = std::source_
   } else {
     using T = computed<detail::element_in<X>>;
     auto const windows =
-        detail::recorded_windows<W...>("avg_pool", at, detail::entered(operand), detail::element_in<X>{});
+        detail::recorded_windows<W...>("avg_pool", at, detail::local_terms(operand), detail::element_in<X>{});
     using taken = shape<typename W::kernel...>;
     function::scaled<T> const share{T{1} / static_cast<T>(detail::full_elements<W...>)};
     auto const sums = detail::summed<taken>("avg_pool", at, share, windows);

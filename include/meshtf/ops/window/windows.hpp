@@ -14,7 +14,7 @@ template<class... W, class T, class L, class... X>
 constexpr auto recorded_windows(char const* name, std::source_location at, tensor<T, L, X...> const& x,
                                 T beyond) {
   using plan = window_plan<actual<L>, shape<X...>, W...>;
-  x.machine().enter(name, at);
+  x.machine().begin_operation(name, at);
   auto z = all_windows<plan>(x, beyond);
   if constexpr (FloatingElement<T>)  // others have no gradient, and no kernel that adds them
     record_linear(z, x, [](auto const& to, auto const& dz, axis_set unreduced) {
