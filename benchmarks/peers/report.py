@@ -246,7 +246,7 @@ def our_tables(all_rows):
             "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.", "",
             "A loop by hand knows how many dimensions it has and in which order they lie; a kernel is told when it runs. Where the work is small, that",
             "is what a ratio above 1.2 shows (as `perf record` divides their time):", "",
-            "- 16 elements: a kernel sees that they are contiguous, that nobody looks on, and that they are too few for threads: 1 to 3 ns.",
+            "- 16 elements: a kernel sees that they are contiguous, that there is no observer, and that they are too few for threads: 1 to 3 ns.",
             "- `x + y` and `add up` of 64 x 64 and of what is larger than the caches: the same instructions as the loop's, but for the operand that is",
             "  loaded first. `copy` is the C library's, which on a Zen 4 may use `rep movsb`.",
             "- Sums of 8 x 8: rows fill half of a vector of 16, and their lanes are added up by turning eight rows into columns: two fifths of the",

@@ -120,7 +120,7 @@ public:
   void all_reduce_at_once(reduction op, element type, T* data, extent n, axis_set over) {
     if constexpr (NarrowElement<T>)
       if (type != element_of<T>) return add_up_widened(data, n, over);
-    auto const span = calls<T>(collective::all_reduce, op, n, over);
+    auto const span = begin_collective<T>(collective::all_reduce, op, n, over);
     meshtf::all_reduce(along(over), op, data, n);
   }
 
@@ -128,7 +128,7 @@ public:
   template<class T>
   void broadcast(T* number) {
     if (joining_axes<M> == 0) return;
-    auto const span = calls<T>(collective::broadcast, reduction::sum, 1, joining_axes<M>);
+    auto const span = begin_collective<T>(collective::broadcast, reduction::sum, 1, joining_axes<M>);
     meshtf::broadcast(along(joining_axes<M>), number, 1, 0);
   }
 
@@ -137,8 +137,8 @@ public:
   template<class T>
   void reduce_scatter(reduction op, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_scratch(part, element_of<T>);
-    auto const span =
-        calls<T>(collective::reduce_scatter, op, part * processes_along(axis_sizes<M>, over), over);
+    auto const span    = begin_collective<T>(collective::reduce_scatter, op,
+                                             part * processes_along(axis_sizes<M>, over), over);
     detail::scratch_memory<T, Self> const buffer{self(), extra};
     meshtf::reduce_scatter(along(over), op, parts, part, buffer.data(), sum);
   }
@@ -146,14 +146,14 @@ public:
   /// know all parts.
   template<class T>
   void all_gather(T* whole, extent part, axis_set over) {
-    auto const span = calls<T>(collective::all_gather, reduction::sum, part, over);
+    auto const span = begin_collective<T>(collective::all_gather, reduction::sum, part, over);
     all_gather_in_place(along(over), whole, part);
   }
 
   /// Gathers the `n` elements of each process along `over`, in the order of ranks.
   template<class T>
   void gather_parts(T const* part, extent n, T* whole, axis_set over) {
-    auto const span = calls<T>(collective::all_gather, reduction::sum, n, over);
+    auto const span = begin_collective<T>(collective::all_gather, reduction::sum, n, over);
     meshtf::all_gather(along(over), part, n, whole);
   }
 
@@ -163,7 +163,7 @@ public:
   /// the first.
   template<class T>
   void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent by, bool wraps) {
-    auto const span = calls<T>(collective::neighbours, reduction::sum, n, over.set());
+    auto const span = begin_collective<T>(collective::neighbours, reduction::sum, n, over.set());
     meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, by, wraps), z,
                                      neighbour(over, -by, wraps), n);
   }
@@ -173,7 +173,7 @@ public:
   /// becomes `identity`.
   template<class T>
   void exclusive_scan(reduction op, T identity, T* data, extent n, axis_list const& over, bool from_end) {
-    auto const span = calls<T>(collective::scan, op, n, over.set());
+    auto const span = begin_collective<T>(collective::scan, op, n, over.set());
     detail::scratch_memory<T, Self> const buffer{self(), n};
     int const onwards = from_end ? -1 : 1;
     meshtf::exclusive_scan(along(over.set()), op, identity, data, buffer.data(), n,
@@ -201,7 +201,7 @@ public:
     bool const first = comm.rank() == 0;
     if (first && n > 0) take(0, extent{0}, part, n);
     detail::elements<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
-    auto const span = looked_at({.kind = "message", .bytes = n * extent{sizeof(T)}});
+    auto const span = trace_operation({.kind = "message", .bytes = n * extent{sizeof(T)}});
     for (int from = 1; from < comm.size(); ++from)
       if (first || comm.rank() == from)
         hand_over(comm, from, 0, part, buffer.data(), n, piece, [&](extent at, extent length) {
@@ -217,7 +217,7 @@ public:
       return;
     }
     extent const extra = scratch_of(move, element_of<T>);
-    auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
+    auto const span    = begin_collective<T>(collective_of(move), reduction::sum, move.send, move.over);
     detail::scratch_memory<T, Self> const scratch{self(), extra};
     detail::carry_out(along(move.over), axis_sizes<M>, move, x, z, scratch.data());
   }
@@ -234,9 +234,9 @@ protected:
       : process_in_mesh{named_mesh_of<M>, joining_axes<M>, given} {}
   ~messages() = default;
 
-  /// Measures the time until the end of the scope if somebody looks on.
-  detail::observer::span looked_at(work const& w) {
-    return looks_on() != nullptr ? looks_on()->operation(w, this->now(), this->step(), this->live_bytes())
+  /// Measures the time until the end of the scope if there is an observer.
+  detail::observer::span trace_operation(work const& w) {
+    return observer() != nullptr ? observer()->operation(w, this->now(), this->step(), this->live_bytes())
                                  : detail::observer::span{};
   }
 
@@ -245,7 +245,7 @@ private:
   template<NarrowElement T>
   void add_up_widened(T* data, extent n, axis_set over) {
     using wide      = computed<T>;
-    auto const span = calls<wide>(collective::all_reduce, reduction::sum, n, over);
+    auto const span = begin_collective<wide>(collective::all_reduce, reduction::sum, n, over);
     detail::scratch_memory<wide, Self> const copy{self(), n};
     kernel::widen(n, data, copy.data());
     meshtf::all_reduce(along(over), reduction::sum, copy.data(), n);
@@ -260,7 +260,7 @@ private:
     return static_cast<int>(rank_of_part(over, (part + parts) % parts, axis_sizes<M>));
   }
 
-  /// Lives during a collective: reports waiting, and measures the time if somebody looks on.
+  /// Lives during a collective: reports waiting, and measures the time if there is an observer.
   struct collective_at_work {
     detail::waiting here;
     detail::observer::span time;
@@ -271,25 +271,26 @@ private:
   /// Begins a collective that sends `count` elements: compares it with the other processes' calls, notes its
   /// price, and measures the time until the end of the scope, each only if wanted.
   template<class T>
-  collective_at_work calls(collective kind, reduction op, extent count, axis_set over) {
+  collective_at_work begin_collective(collective kind, reduction op, extent count, axis_set over) {
     call_site const& site = this->now();
     return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward},
-            looked_at<T>(kind, op, count, over)};
+            trace_collective<T>(kind, op, count, over)};
   }
 
   template<class T>
-  detail::observer::span looked_at(collective kind, reduction op, extent count, axis_set over) {
-    if (compares_calls() || looks_on() != nullptr || this->takes_notes()) [[unlikely]]
-      return look_at(kind, op, element_of<T>, count, over);
+  detail::observer::span trace_collective(collective kind, reduction op, extent count, axis_set over) {
+    if (compares_calls() || observer() != nullptr || this->takes_notes()) [[unlikely]]
+      return compare_and_trace(kind, op, element_of<T>, count, over);
     return {};
   }
-  [[gnu::cold, gnu::noinline]] detail::observer::span look_at(collective kind, reduction op, element type,
-                                                              extent count, axis_set over) {
+  [[gnu::cold, gnu::noinline]] detail::observer::span compare_and_trace(collective kind, reduction op,
+                                                                        element type, extent count,
+                                                                        axis_set over) {
     if (compares_calls())
       compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
     this->note_collective(kind, op, type, count, over);
-    if (looks_on() == nullptr) return {};
-    return looks_on()->collective(this->call_of(kind, op, type, count, over), this->step(),
+    if (observer() == nullptr) return {};
+    return observer()->collective(this->call_of(kind, op, type, count, over), this->step(),
                                   this->live_bytes());
   }
 

@@ -1,4 +1,4 @@
-// What looks on while a mesh works: its profile, its part of the trace of the program, or both.
+// The observer of a mesh: its profile, its part of the trace of the program, or both.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A mesh has one if somebody wants to know what it does; otherwise a call costs one comparison.
+/// A mesh has one if a profile or a trace is wanted; otherwise a call costs one comparison.
 class observer {
 public:
   /// The time from its construction to its destruction is that of a call.

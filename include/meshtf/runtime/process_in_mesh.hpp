@@ -80,10 +80,10 @@ protected:
 
   bool compares_calls() const { return check_ != nullptr; }
 
-  /// What looks on; null if nobody wants to know.
-  detail::observer* looks_on() const { return observer_; }
-  /// From here on somebody wants to know.
-  detail::observer& look_on();
+  /// The observer; null if neither a profile nor a trace is wanted.
+  detail::observer* observer() const { return observer_; }
+  /// The observer, which is made if there is none.
+  detail::observer& ensure_observer();
   /// Of the first process, if the environment asked for it.
   void print_profile() const;
 
@@ -108,7 +108,7 @@ struct process_in_mesh::owned {
   boost::mpi::communicator world;
   std::vector<boost::mpi::communicator> sets;
   std::unique_ptr<call_check> check;
-  std::unique_ptr<detail::observer> looks_on;
+  std::unique_ptr<detail::observer> observer;
   int exceptions = std::uncaught_exceptions();
 };
 
@@ -160,8 +160,8 @@ MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set 
     MPI_Comm_set_name(made.sets[over], name.c_str());
   }
 
-  made.looks_on = detail::observer::if_wanted(made.world, mesh, coordinates_);
-  observer_     = made.looks_on.get();
+  made.observer = detail::observer::if_wanted(made.world, mesh, coordinates_);
+  observer_     = made.observer.get();
 }
 MESHTF_DEFINE process_in_mesh::~process_in_mesh() = default;
 
@@ -205,10 +205,10 @@ MESHTF_DEFINE void process_in_mesh::compare_ends() const {
   }
 }
 
-MESHTF_DEFINE detail::observer& process_in_mesh::look_on() {
+MESHTF_DEFINE detail::observer& process_in_mesh::ensure_observer() {
   if (observer_ == nullptr) {
-    owned_->looks_on = std::make_unique<detail::observer>();
-    observer_        = owned_->looks_on.get();
+    owned_->observer = std::make_unique<detail::observer>();
+    observer_        = owned_->observer.get();
   }
   return *observer_;
 }

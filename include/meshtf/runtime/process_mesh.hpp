@@ -84,7 +84,7 @@ public:
 
   /// From the first call on, the time that this process spends on each operation is measured, for the program
   /// to show. (MESHTF_PROFILE prints it.)
-  profile const& time_spent() { return this->look_on().time_spent(); }
+  profile const& time_spent() { return this->ensure_observer().time_spent(); }
 
   // ---- memory
 
@@ -154,7 +154,7 @@ public:
     } else {
       priced = own = &plan;
     }
-    auto const span = watched() ? does_task(task, *priced) : detail::observer::span{};
+    auto const span = is_observed() ? trace_task(task, *priced) : detail::observer::span{};
     if constexpr (NeedsScratch<K>) {
       extent const n = detail::scratch_elements<K>(*priced, kernel::thread_count());
       detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
@@ -165,25 +165,25 @@ public:
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
-    auto const span = watched() ? does(work_of::transform<F, P...>(n)) : detail::observer::span{};
+    auto const span = is_observed() ? trace_work(work_of::transform<F, P...>(n)) : detail::observer::span{};
     kernel::update(n, f, p...);
   }
   /// z = x + y, where each is added only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
-    auto const span = watched() ? does(work_of::add_up<T>(n)) : detail::observer::span{};
+    auto const span = is_observed() ? trace_work(work_of::add_up<T>(n)) : detail::observer::span{};
     if (x_counts && y_counts) kernel::add(n, x, y, z);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
     else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }
   template<class T>
   void fill(extent n, T value, T* z) {
-    auto const span = watched() ? does(work_of::fill<T>(n)) : detail::observer::span{};
+    auto const span = is_observed() ? trace_work(work_of::fill<T>(n)) : detail::observer::span{};
     kernel::fill(n, value, z);
   }
   template<class T>
   void copy(extent n, T const* x, T* z) {
-    auto const span = watched() ? does(work_of::copy<T>(n)) : detail::observer::span{};
+    auto const span = is_observed() ? trace_work(work_of::copy<T>(n)) : detail::observer::span{};
     if (x != z) kernel::copy(n, x, z);
   }
 
@@ -191,7 +191,7 @@ public:
   /// every process.
   template<class T>
   void copy_filled(extent filled, extent size, T const* x, T* z) {
-    auto const span = does(work_of::copy<T>(size));
+    auto const span = trace_work(work_of::copy<T>(size));
     std::copy_n(x, filled, z);
     std::fill_n(z + filled, size - filled, T{});
   }
@@ -232,18 +232,18 @@ private:
 
   /// The price of a task is computed here, and not wherever one is run: it is seldom wanted.
   template<class K>
-  [[gnu::cold, gnu::noinline]] detail::observer::span does_task(K const& task,
-                                                                typename K::steps_type const& steps) {
-    return does(task.work(steps));
+  [[gnu::cold, gnu::noinline]] detail::observer::span trace_task(K const& task,
+                                                                 typename K::steps_type const& steps) {
+    return trace_work(task.work(steps));
   }
-  /// Notes the work, and measures the time until the end of the scope if somebody looks on.
-  [[gnu::cold, gnu::noinline]] detail::observer::span does(work const& w) {
+  /// Notes the work, and measures the time until the end of the scope if there is an observer.
+  [[gnu::cold, gnu::noinline]] detail::observer::span trace_work(work const& w) {
     this->note(w);
-    return this->looked_at(w);
+    return this->trace_operation(w);
   }
   /// Whether work is noted or timed; if not, work that is costly to compute is not computed.
-  bool watched() const {
-    if (this->takes_notes() || this->looks_on() != nullptr) [[unlikely]]
+  bool is_observed() const {
+    if (this->takes_notes() || this->observer() != nullptr) [[unlikely]]
       return true;
     return false;
   }

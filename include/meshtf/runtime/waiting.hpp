@@ -94,12 +94,12 @@ public:
   void stop();
 
 private:
-  static void* look_on(void* me) {
-    static_cast<watchdog*>(me)->look_on();
+  static void* watch(void* me) {
+    static_cast<watchdog*>(me)->watch();
     return nullptr;
   }
 
-  void look_on();
+  void watch();
 
   bool over_within(double seconds);
 
@@ -137,7 +137,7 @@ MESHTF_DEFINE void watchdog::start(int rank, int size, double patience) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
-  runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
+  runs_ = pthread_create(&thread_, nullptr, watch, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -151,7 +151,7 @@ MESHTF_DEFINE void watchdog::stop() {
   runs_ = false;
 }
 
-MESHTF_DEFINE void watchdog::look_on() {
+MESHTF_DEFINE void watchdog::watch() {
   double const between = std::min(1.0, patience_ / 4);
   std::uint64_t seen   = 0;
   double stood         = 0;
