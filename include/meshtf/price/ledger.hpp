@@ -15,7 +15,7 @@ inline namespace v0 {
 /// Processes that exist only in constant evaluation. The ledger has the members of `process_mesh` that
 /// operations call, and notes their price for one process.
 template<Mesh M>
-class ledger : public accounts<ledger<M>, M> {
+class ledger : public machine_base<ledger<M>, M> {
 public:
   static constexpr bool computes = false;
 
@@ -74,11 +74,11 @@ public:
   }
   constexpr void count_parameter(extent bytes) {
     held_.name_latest(bytes, held_for::parameter);
-    accounts<ledger<M>, M>::count_parameter(bytes);
+    machine_base<ledger<M>, M>::count_parameter(bytes);
   }
   constexpr void count_optimizer_state(extent bytes) {
     held_.name_latest(bytes, held_for::optimizer_state);
-    accounts<ledger<M>, M>::count_optimizer_state(bytes);
+    machine_base<ledger<M>, M>::count_optimizer_state(bytes);
   }
 
   // ---- arithmetic

@@ -1,4 +1,4 @@
-// Machines: what operations ask of them, and what all of them keep: the account of a program's cost, and the
+// Machines: what operations ask of them, and what all of them keep: the record of a program's cost, and the
 // tape of its operations.
 #pragma once
 
@@ -97,13 +97,13 @@ struct tape_entry {
 
 /// The part of a machine that is the same in the compiler and in a process. `Self` is the machine.
 template<class Self, Mesh M>
-class accounts {
+class machine_base {
 public:
   using mesh_type = M;
 
-  constexpr accounts()            = default;
-  accounts(accounts const&)       = delete;
-  void operator=(accounts const&) = delete;
+  constexpr machine_base()            = default;
+  machine_base(machine_base const&)   = delete;
+  void operator=(machine_base const&) = delete;
 
   // ---- reference counts, slots and tape entries, which are not part of the price; a mesh of processes has
   // memory of its own for them
@@ -242,7 +242,7 @@ public:
   constexpr bool tape_is_empty() const { return last_ == nullptr; }
 
 protected:
-  constexpr ~accounts() {
+  constexpr ~machine_base() {
     while (known_ != nullptr) delete std::exchange(known_, known_->before);
   }
 
@@ -325,6 +325,10 @@ private:
   counts all_full_              = {};
   known_counts* known_          = nullptr;
 };
+
+/// The former name of `machine_base`.
+template<class Self, Mesh M>
+using accounts [[deprecated("use machine_base")]] = machine_base<Self, M>;
 
 }  // namespace v0
 }  // namespace meshtf

@@ -25,7 +25,7 @@ constexpr auto expect_runtime() {
 /// What a unit has that includes no runtime: it says what to include, and takes all calls, so that no other
 /// error follows. <meshtf/runtime/process_mesh.hpp> has the processes.
 template<Mesh M>
-class process_mesh : public accounts<process_mesh<M>, M> {
+class process_mesh : public machine_base<process_mesh<M>, M> {
   using said = decltype(detail::expect_runtime<M>());
 
 public:

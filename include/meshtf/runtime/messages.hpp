@@ -45,7 +45,7 @@ struct any_parameter {
 
 /// The part of `process_mesh` that communicates with other processes. `Self` is the mesh; it lends buffers.
 template<class Self, Mesh M>
-class messages : public accounts<Self, M>, public process_in_mesh {
+class messages : public machine_base<Self, M>, public process_in_mesh {
 public:
   using process_in_mesh::along;
 

@@ -196,8 +196,8 @@ public:
     std::fill_n(z + filled, size - filled, T{});
   }
 
-  using accounts<process_mesh<M>, M>::begin_notes;
-  using accounts<process_mesh<M>, M>::end_notes;
+  using machine_base<process_mesh<M>, M>::begin_notes;
+  using machine_base<process_mesh<M>, M>::end_notes;
 
 private:
   template<class T>

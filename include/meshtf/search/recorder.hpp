@@ -42,7 +42,7 @@ struct ticket_on<recorder<D...>> : std::type_identity<recorded_array> {};
 /// call. A program that asks for what it can't price does not compile: a reshard to a layout that the program
 /// names, optimizers with `shard_state`.
 template<Dimension... D>
-class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
+class recorder : public machine_base<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
 public:
   static constexpr bool computes = false;
   using record_type              = step_record<D...>;

@@ -9,7 +9,7 @@ inline namespace v0 {
 namespace detail {
 
 /// Copies the rows of x to z, `before` and `after` of other parts around them: the same on a machine and,
-/// with steps for one process, on the account of a search for a layout.
+/// with steps for one process, on the record of a search for a layout.
 template<class T, class M, class Lines>
 constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, extent before, extent after,
                           T beyond, T const* x, T* z) {

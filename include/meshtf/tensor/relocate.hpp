@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace detail {
 
 /// A shard after these moves, while `now`, the shard before them, lives on: the same on a machine and on the
-/// account of a search for a layout.
+/// record of a search for a layout.
 template<class M, class T>
 constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> now,
                                                reshard_steps const& steps) {

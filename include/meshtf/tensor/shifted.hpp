@@ -11,7 +11,7 @@ inline namespace v0 {
 namespace detail {
 
 /// Moves the rows of x to z, some of them to other parts: the same on a machine and, with steps for one
-/// process, on the account of a search for a layout.
+/// process, on the record of a search for a layout.
 template<class T, class M, class Lines>
 constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, extent offset, bool wraps,
                          T beyond, T const* x, T* z) {
