@@ -79,7 +79,7 @@ def sent_for_data(p):
 
 
 def sent_for_tensor(p):
-    """An activation is added up over the processes behind attention and behind the feed-forward part, on the way back as well; once for the
+    """An activation is added up over the processes behind attention and behind the feed-forward part, in the backward pass as well; once for the
     embedding, and once for the gradient of what the scores are made of."""
     return 2 * (p.processes - 1) / p.processes * 4 * tokens(p) * p.width * (4 * p.layers + 2)
 

@@ -123,7 +123,7 @@ TEST_CASE("a halo sends an edge to each side, and so does a convolution, which s
   extent halos                = 0;
   for (auto const& c : of_two_parts.collectives())
     if (c.kind == collective::neighbours) halos += c.payload;
-  // one of two calls on the way there, the other on the way back
+  // one of two calls in the forward pass, the other in the backward pass
   CHECK(check<mixed>(sends_halos{}) == of_two_parts.payload() - halos / 2);
 }
 

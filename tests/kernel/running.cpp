@@ -1,5 +1,5 @@
-// Running sums and products, and the way back of the products, against plain loops: any number of lines of
-// any length, in either direction.
+// Running sums and products, and the backward pass of the products, against plain loops: any number of lines
+// of any length, in either direction.
 #include <vector>
 
 #include <meshtf/kernel/running.hpp>

@@ -168,7 +168,7 @@ static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return h + d;
               }) == unreduced_over(over_rows));
 
-// three uses of one intermediate value: one all-reduce, when the tape comes to it
+// three uses of one intermediate value: one all-reduce, when the tape is unwound to it
 static_assert(of<batch, in>([](auto& m, auto const& w) {
                 auto const x = tanh(w);
                 auto const q = einsum<batch, hidden>(x, value<in, hidden>{m});
@@ -189,7 +189,7 @@ static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 return einsum<batch, hidden>(tensor<double, L, batch, in>{m}, cast<double>(w));
               }) == unreduced_over(over_rows));
 
-// a sum of a parameter is no image of it: it is reduced when the tape comes to it. Data needs no
+// a sum of a parameter is no image of it: it is reduced when the tape is unwound to it. Data needs no
 // gradient, and nothing is sent for it
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 auto const y = einsum<batch, hidden>(value<batch, in>{m}, stop_gradient(w));

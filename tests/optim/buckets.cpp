@@ -157,7 +157,7 @@ TEST_CASE("the weights after steps of packed messages are the same under every l
   });
 }
 
-TEST_CASE("each gradient comes back to its own parameter") {
+TEST_CASE("each gradient flows back to its own parameter") {
   under_each_layout([]<Layout L>() {
     auto& m = processes<typename L::mesh_type>();
     mixture<L> packed{m};

@@ -65,7 +65,8 @@ static_assert([] {
   return layouts.size() == 49;
 }());
 
-// ---- sums that the way back adds up: where length is split, keys are gathered and their gradients scattered
+// ---- sums that the backward pass adds up: where length is split, keys are gathered and their gradients
+// scattered
 struct batch : dim<4> {};
 struct length : dim<8> {};
 struct memory : dim<8> {};

@@ -113,7 +113,7 @@ constexpr auto convs =
 static_assert(convs.size() == 13);  // height or width is split, never both
 static_assert(are_dry_runs<convs, convolving>(tests::some_of<13>{}));
 
-// ---- the way back of a convolution
+// ---- the backward pass of a convolution
 template<Layout L>
 struct transposing {
   parameter<float, L, batch, half_height, width, hidden> image;

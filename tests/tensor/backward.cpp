@@ -80,7 +80,7 @@ TEST_CASE("such a value may be looked at, and used as data") {
   parameter<double, alone, in> w{m, constant{3}};
   auto const h = square(w);
   backward(sum(h));
-  auto const mean_of_h = mean(h);  // on the tape, but nothing comes back to it
+  auto const mean_of_h = mean(h);  // on the tape, but no gradient flows back to it
   CHECK(mean_of_h.value() == 9);
   w.zero_gradient();
   backward(sum(w * stop_gradient(h)));

@@ -213,7 +213,7 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     put(words, thousands_text(static_cast<extent>(highest) + 1), ": ",
         highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
     s.say(words);
-    s.say("on the way back", 3);
+    s.say("in the backward pass", 3);
     s.y += 16;
 
     extent const top     = s.y;

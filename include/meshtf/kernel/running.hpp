@@ -1,4 +1,4 @@
-// Running sums and products along a dimension, whole or split, and the way back of the products.
+// Running sums and products along a dimension, whole or split, and the backward pass of the products.
 //
 // A block of lines has the shape [outer][along][inner]. Where the dimension is split, a process goes on from
 // what the processes before it have.

@@ -39,7 +39,7 @@ public:
   constexpr ~trained_list() {
     while (first_ != nullptr) {
       entry* const e = std::exchange(first_, first_->next);
-      e->leave(e, nullptr, typename Step::phase{});
+      e->visit_or_destroy(e, nullptr, typename Step::phase{});
     }
   }
 
@@ -48,12 +48,12 @@ public:
   constexpr std::size_t size() const { return size_; }
 
   constexpr void visit(Step& step, typename Step::phase now) const {
-    for (entry* e = first_; e != nullptr; e = e->next) e->leave(e, &step, now);
+    for (entry* e = first_; e != nullptr; e = e->next) e->visit_or_destroy(e, &step, now);
   }
 
 private:
   struct entry {
-    void (*leave)(entry*, Step*, typename Step::phase);
+    void (*visit_or_destroy)(entry*, Step*, typename Step::phase);
     entry* next = nullptr;
   };
   template<class T>
@@ -66,13 +66,13 @@ private:
   constexpr void add(trained<T, Machine> const& w) {
     using made = entry_of<T>;
     if (w.how.frozen) return w.drop_gradient();
-    *last_ = machine_->template create<made>(entry{&leave<T>}, w, machine_);
+    *last_ = machine_->template create<made>(entry{&visit_or_destroy<T>}, w, machine_);
     last_  = &(*last_)->next;
     ++size_;
   }
   /// Lets `step` visit the parameter; without a step, destroys the entry.
   template<class T>
-  static constexpr void leave(entry* e, Step* step, typename Step::phase now) {
+  static constexpr void visit_or_destroy(entry* e, Step* step, typename Step::phase now) {
     auto* const own = static_cast<entry_of<T>*>(e);
     if (step != nullptr) step->visit(own->what, now);
     else own->machine->destroy(own);

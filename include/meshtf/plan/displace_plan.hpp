@@ -29,7 +29,7 @@ struct displacement {
   bool reversed = false;
   bool wraps    = false;
 
-  /// The way back, from z to x.
+  /// The backward pass, from z to x.
   constexpr displacement back() const { return {reversed ? offset : -offset, reversed, wraps}; }
 
   /// From z[i] on, so many elements follow one another in x too (backwards if `reversed`) and begin at

@@ -74,7 +74,7 @@ struct halo_plan : shift_plan<L, X, D> {
       first_objection<typename shift_plan<L, X, D>::verdict,
                       decltype(detail::halo_objection<L, D, (Before > After ? Before : After)>())>;
 
-  /// Lines along `D`, and along `D` with its halo; and the way back.
+  /// Lines along `D`, and along `D` with its halo; and the backward pass.
   static constexpr steps_under<L, displace_steps, united<X, shape<wide>>> out =
       plan_steps<L, displace_steps, united<X, shape<wide>>, D, wide>(arrays_of<X, result>{});
   static constexpr steps_under<L, displace_steps, united<result, shape<D>>> back =

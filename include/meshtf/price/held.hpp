@@ -12,8 +12,8 @@ namespace meshtf {
 inline namespace v0 {
 
 /// What an array is held for. Parameters and optimizer state are named by their makers; data is what else a
-/// program's constructor made; a gradient is what operations make on their way back, an activation what they
-/// make on their way forward; a buffer is packed for a product, or is a message.
+/// program's constructor made; a gradient is what operations make in the backward pass, an activation what
+/// they make on their way forward; a buffer is packed for a product, or is a message.
 enum class held_for : std::uint8_t { parameter, optimizer_state, data, activation, gradient, buffer };
 
 /// The number of enumerators of `held_for`.

@@ -84,12 +84,13 @@ concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x,
   m.count_parameter(n);
 };
 
-/// An operation on the tape. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
+/// An operation on the tape: its backward function, and the function that destroys the entry.
 ///
 /// A function pointer and a payload in a derived class work in constant evaluation and in a process. g++ 12
 /// and clang disagree there on virtual destructors, `void*` and `std::function`.
 struct tape_entry {
-  void (*leave)(tape_entry*, bool run);
+  void (*backward)(tape_entry*);  // contributes to the gradients of the operands
+  void (*destroy)(tape_entry*);
   tape_entry* before = nullptr;
   call_site site     = {};
   unsigned counted   = 0;  // the number of the counts under which it ran
@@ -227,7 +228,7 @@ public:
         now_.backward = true;
         counted_now_  = last.entry->counted;
         why_          = nullptr;
-        if (run) last.entry->leave(last.entry, true);
+        if (run) last.entry->backward(last.entry);
       }
     } catch (...) {
       unwind_tape(false);
@@ -304,7 +305,7 @@ private:
   };
   struct taken {
     tape_entry* entry;
-    constexpr ~taken() { entry->leave(entry, false); }
+    constexpr ~taken() { entry->destroy(entry); }
   };
 
   tape_entry* last_             = nullptr;

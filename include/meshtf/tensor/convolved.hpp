@@ -1,4 +1,4 @@
-// Convolutions and their ways back: what conv and conv_transpose have in common.
+// Convolutions and their backward passes: what conv and conv_transpose have in common.
 #pragma once
 
 #include <meshtf/plan/conv_plan.hpp>

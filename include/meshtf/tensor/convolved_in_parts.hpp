@@ -255,7 +255,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   return z;
 }
 
-/// `conv_transpose` where one task does it, to an x of shape `X`: the way back of a convolution, and the
+/// `conv_transpose` where one task does it, to an x of shape `X`: the backward pass of a convolution, and the
 /// convolution for its gradient.
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {

@@ -1,4 +1,4 @@
-// What flip, roll, shift and pad have in common: elements that move along a dimension, and the way back.
+// What flip, roll, shift and pad have in common: elements that move along a dimension, and the backward pass.
 #pragma once
 
 #include <meshtf/plan/displace_plan.hpp>
@@ -17,8 +17,8 @@ constexpr auto moved_along(tensor<T, L, D...> const& x, displacement const& way,
 }
 
 /// The elements of `x` where `way` takes them along `From`, which becomes `To`, and `beyond` elsewhere. The
-/// gradient goes the way back, and is unreduced over the same axes as dz; that of a parameter stays
-/// unreduced.
+/// gradient is displaced in the other direction, and is unreduced over the same axes as dz; that of a
+/// parameter stays unreduced.
 template<class From, class To, class T, class L, class... D>
 constexpr auto displaced(tensor<T, L, D...> const& x, displacement const& way, T beyond = {}) {
   auto z = moved_along<From, To>(x, way, beyond);

@@ -31,7 +31,7 @@ constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, exte
   receive(after, 0, before + part.allocated, -1);
 }
 
-/// The way back: rows of z that are other parts' are added there to those of x.
+/// The backward pass: rows of z that are other parts' are added there to those of x.
 template<class T, class M, class Lines>
 constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, extent before, extent after,
                            T const* z, T* x) {
@@ -72,7 +72,7 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
   return z;
 }
 
-/// The way back: what each process has in its halo is added to the elements that it came from.
+/// The backward pass: what each process has in its halo is added to the elements that it came from.
 template<class D, extent Before, extent After, class T, class L, class... Z>
 constexpr auto without_halo(tensor<T, L, Z...> const& z) {
   using wide = haloed<D, Before, After, parts_with_halo<actual<L>, D>()>;

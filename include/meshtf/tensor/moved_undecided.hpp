@@ -62,7 +62,7 @@ struct shard_moved {
                 moves_between(m, l, 0, 1, static_cast<axis_set>(open[0]), static_cast<axis_set>(open[1])));
   }
 };
-/// The way back from the second array to the first is slices, which are undone.
+/// The moves from the second array back to the first are slices, which are undone.
 template<class T>
 struct shard_unsliced {
   template<class M>

@@ -49,13 +49,13 @@ public:
 
   constexpr parameter(parameter&&) noexcept = default;
   constexpr parameter& operator=(parameter&& other) noexcept {
-    leave();
+    remove_from_count();
     base::operator=(std::move(other));
     return *this;
   }
   parameter(parameter const&)            = delete;
   parameter& operator=(parameter const&) = delete;
-  [[gnu::cold]] constexpr ~parameter() { leave(); }
+  [[gnu::cold]] constexpr ~parameter() { remove_from_count(); }
 
   /// Copies the values of `x` in. The parameter keeps its shard.
   constexpr parameter& operator=(base const& x) {
@@ -71,7 +71,7 @@ public:
   }
 
 private:
-  constexpr void leave() {  // a parameter that was moved from has nothing to leave
+  constexpr void remove_from_count() {  // a parameter that was moved from has no bytes to remove
     if (this->handle()) this->machine().count_parameter(-base::size * extent{sizeof(T)});
   }
 

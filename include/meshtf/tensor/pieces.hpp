@@ -1,4 +1,4 @@
-// What split_into and unstack have in common: pieces of one value, whose gradients go back to it together.
+// What split_into and unstack have in common: pieces of one value, whose gradients flow back to it together.
 #pragma once
 
 #include <meshtf/plan/slice_plan.hpp>

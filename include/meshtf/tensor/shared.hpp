@@ -146,8 +146,7 @@ constexpr T* array_at(T* data, typename sizes_on<Machine>::type by) {
 template<class T, class Machine>
 struct slot {
   bool stays_unreduced = false;  // of a parameter: nobody finishes it before its owner asks
-  // the tape has left the operation that made the value: nothing goes back from here
-  bool left = false;
+  bool consumed        = false;  // the tape of the value is used up: no gradient flows back from here
   // the axes over which the content is still a sum of what the processes hold
   unsigned unreduced           = 0;
   collective_reason const* why = nullptr;  // ... and the reason for that sum

@@ -1,4 +1,4 @@
-// The tape: what was computed, and how a gradient goes back through it.
+// The tape: what was computed, and the backward pass through it.
 #pragma once
 
 #include <source_location>
@@ -39,7 +39,7 @@ constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_nee
   return {x.without_value(), 0};
 }
 
-/// Whether a gradient will come back to any of these operands. All operations with several operands ask this,
+/// Whether any of these operands needs a gradient. All operations with several operands ask this,
 /// so operands on two meshes are found here at the latest.
 template<class T, class Machine, class... Rest>
 constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
@@ -82,7 +82,7 @@ template<class T, class Machine>
 constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set unreduced = 0,
                           collective_reason const* why = nullptr) {
   auto& to = x.slot();
-  expect_tape(to.left, x.machine().now());
+  expect_tape(to.consumed, x.machine().now());
   if (!to.sum) {
     to.sum       = g.handle();
     to.unreduced = unreduced;
@@ -136,14 +136,15 @@ struct recorded_operation : tape_entry {
   Z z;
   F pull;
 
-  static constexpr void leave_this(tape_entry* e, bool run) {
+  /// The value has no gradient from here on: its slot is consumed.
+  static constexpr void destroy_this(tape_entry* e) {
+    auto* const me        = static_cast<recorded_operation*>(e);
+    me->z.slot().consumed = true;
+    me->z.machine().destroy(me);
+  }
+  static constexpr void run_backward(tape_entry* e) {
     auto* const me = static_cast<recorded_operation*>(e);
     auto& slot     = me->z.slot();
-    if (!run) {
-      slot.left = true;
-      me->z.machine().destroy(me);
-      return;
-    }
     if (!slot.sum) return;
     Z dz{me->z.machine(), std::move(slot.sum)};
     axis_set const unreduced = slot.unreduced;
@@ -163,18 +164,18 @@ struct recorded_operation : tape_entry {
   }
 };
 
-/// Puts `pull` on the tape. It gets the gradient of z when the tape comes back to z, if anything used z.
+/// Puts `pull` on the tape. It gets the gradient of z when the tape is unwound to z, if anything used z.
 template<incoming How = incoming::finished, class T, class L, class... D, class F>
 constexpr void record(tensor<T, L, D...>& z, F pull, bool stays_unreduced = false) {
   using entry = recorded_operation<How, tensor<T, L, D...>, F>;
   auto& m     = z.machine();
   z.need_gradient(stays_unreduced);
   if (m.keeps_tape())
-    m.put_on_tape(
-        m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
+    m.put_on_tape(m.template create<entry>(tape_entry{entry::run_backward, entry::destroy_this},
+                                           z.without_value(), std::move(pull)));
   else
-    z.slot().left = true;  // inside `recompute`: its results get slots of their own, and no gradient comes
-                           // back to any other value
+    z.slot().consumed = true;  // inside `recompute`: its results get slots of their own, and no gradient
+                               // flows back to any other value
 }
 
 }  // namespace detail
@@ -183,18 +184,18 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool stays_unreduced = fals
 /// They add up in the parameters until `zero_gradients`.
 ///
 /// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`. So does
-/// a `backward` that comes to a value of an earlier tape, and one of a value that was computed from no
+/// a `backward` that reaches a value of an earlier tape, and one of a value that was computed from no
 /// parameter. For two losses, call `backward(a + b)`; a value that goes on into the next step, such as a
 /// recurrent state, does so as data: `stop_gradient(h)`.
 ///
-/// Gradients of intermediate values are added up over processes when the tape comes to the operation that
-/// made them; those of parameters stay unreduced until their owner asks (`finish(gradient(w))`, an
+/// Gradients of intermediate values are added up over processes when the tape is unwound to the operation
+/// that made them; those of parameters stay unreduced until their owner asks (`finish(gradient(w))`, an
 /// optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
   if (!loss.needs_gradient()) detail::throw_no_gradient();
-  if (loss.slot().left)  // on one line: in constant evaluation compilers show it
+  if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
     throw software_error(
         "an earlier backward has used up the tape of this value: compute it again for each, or call "
         "backward(a + b) once");

@@ -22,7 +22,7 @@ constexpr auto with_halos(X const& x, typename X::element_type beyond = {}) {
           with_halo<typename way::along, way::reach.before, way::reach.after>(x, beyond), beyond);
   }
 }
-/// The way back.
+/// The backward pass.
 template<class Plan, int I = Plan::dims, class X>
 constexpr auto without_halos(X const& x) {
   if constexpr (I == 0) {

@@ -194,7 +194,7 @@ TEST_CASE("recompute keeps nothing where no gradient is wanted, and finds its ar
 
   auto const thrown = sum(recompute(
       [&](auto const& x) {
-        if (x.machine().recomputes()) throw software_error("on the way back");
+        if (x.machine().recomputes()) throw software_error("in the backward pass");
         return exp(x);
       },
       w));

@@ -60,8 +60,8 @@ inline constexpr auto norm_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
 // Nothing but the loss where rows are whole.
 static_assert(norm_cost<data>.template calls<collective::all_reduce>() == 1);
 static_assert(norm_cost<data>.template payload<cols>() == 0);
-// Where they are split: of each of four rows two doubles on the way there, two floats on the way back, and
-// the loss.
+// Where they are split: of each of four rows two doubles in the forward pass, two floats in the backward
+// pass, and the loss.
 static_assert(norm_cost<mixed>.template calls<collective::all_reduce>() == 3);
 static_assert(norm_cost<mixed>.template payload<cols>() == 4 * 2 * 8 + 4 * 2 * 4 + 4);
 
@@ -85,8 +85,8 @@ inline constexpr auto batch_norm_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
   backward(loss);
   auto const g = finish(gradient(scale));
 });
-// Mean and variance, and two sums in one message on the way back, of the 8 channels that a process has; the
-// gradient of scale is one of these. And the loss.
+// Mean and variance, and two sums in one message in the backward pass, of the 8 channels that a process has;
+// the gradient of scale is one of these. And the loss.
 static_assert(batch_norm_cost<mixed>.template calls<collective::all_reduce>() == 4 &&
               batch_norm_cost<mixed>.template payload<rows>() == 4 * 8 * 4 + 4);
 static_assert(batch_norm_cost<mixed>.template payload<cols>() == 4);

@@ -55,7 +55,7 @@ TEST_CASE("conv of images with groups of channels, and of each channel by itself
   });
 }
 
-TEST_CASE("conv of images in single precision, and its way back") {
+TEST_CASE("conv of images in single precision, and its backward pass") {
   check_operation_in_float<shape<few, batch, length, in>, shape<k_h, k_w, in, vocab>>(
       [](auto const& x, auto const& w) {
         auto const z = conv<window<batch, k_h>, window<length, k_w>, in, vocab>(x, w);

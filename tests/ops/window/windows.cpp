@@ -82,7 +82,7 @@ TEST_CASE("halo of whole parts, of integers and partial sums", "[4]") {
   CHECK(max(abs(one - other)).value() < 1e-12);
 }
 
-TEST_CASE("a halo is one message for each side, and as many on the way back", "[1]") {
+TEST_CASE("a halo is one message for each side, and as many in the backward pass", "[1]") {
   constexpr cost_summary sends{dry_run<fixture::data>([]<Layout L>(machine<L>& m) {
     parameter<float, L, batch, in> x{m};
     auto const y    = tanh(halo<batch, 2, 1>(tanh(x)));

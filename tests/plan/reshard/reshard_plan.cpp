@@ -70,7 +70,7 @@ static_assert(steps<whole, batch_twice>.count == 1 && steps<whole, batch_twice>.
 static_assert(steps<whole, lanes_first>.moves[0].offset[0] == 24 &&
               steps<whole, lanes_first>.moves[0].offset[2] == 48);
 
-// The way back is an all-gather. Of the outermost dimension, messages lie as the result does; of another they
+// The reverse is an all-gather. Of the outermost dimension, messages lie as the result does; of another they
 // are unpacked.
 constexpr auto gather = steps<by_batch, whole>.moves[0];
 static_assert(steps<by_batch, whole>.count == 1 &&

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The loss as data, after its way back. Where no gradients are wanted, the loss.
+/// The loss as data, after its backward pass. Where no gradients are wanted, the loss.
 template<class Loss>
 constexpr Loss gone_back(Loss const& loss) {
   if (loss.machine().records_gradients()) backward(loss);

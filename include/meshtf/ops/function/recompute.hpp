@@ -57,7 +57,7 @@ constexpr auto kept_to_call(F&& f) {
   else return kept_function<function>{std::forward<F>(f)};
 }
 
-/// On the tape: f and its arguments. When the tape comes back, f is computed again with a tape, which is then
+/// On the tape: f and its arguments. In the backward pass f is computed again with a tape, which is then
 /// unwound like any other.
 template<class Machine, class F, class Results, class... X>
 struct recomputed_function : tape_entry {
@@ -66,20 +66,19 @@ struct recomputed_function : tape_entry {
   std::tuple<X...> x;
   Results z;  // without their elements
 
-  static constexpr void leave_this(tape_entry* e, bool run) {
+  static constexpr void run_backward(tape_entry* e) {
+    static_cast<recomputed_function*>(e)->recompute_and_unwind();
+  }
+  static constexpr void destroy_this(tape_entry* e) {
     auto* const me = static_cast<recomputed_function*>(e);
-    if (run) {
-      me->go_back();
-    } else {
-      for_each_value([](auto const& value) { leave(value); }, me->z);
-      me->m->destroy(me);
-    }
+    for_each_value([](auto const& value) { consume(value); }, me->z);
+    me->m->destroy(me);
   }
 
 private:
   template<class Value>
-  static constexpr void leave(Value const& value) {
-    if (value.needs_gradient()) value.slot().left = true;
+  static constexpr void consume(Value const& value) {
+    if (value.needs_gradient()) value.slot().consumed = true;
   }
   template<class Value>
   static constexpr bool has_gradient(Value const& value) {
@@ -93,7 +92,7 @@ private:
     auto& slot = value.slot();
     contribute(again, Value{value.machine(), std::move(slot.sum)}, slot.unreduced, slot.why);
   }
-  constexpr void go_back() {
+  constexpr void recompute_and_unwind() {
     bool wanted = false;
     for_each_value([&wanted](auto const& value) { wanted = wanted || has_gradient(value); }, z);
     if (!wanted) return;
@@ -114,7 +113,7 @@ private:
 ///     auto h = recompute([&block](auto const& x, auto const& mask) { return block(x, mask); }, x, mask);
 ///
 /// The backward pass holds the intermediate values of one such function at a time. It calls f once more, with
-/// its flops and its messages, then goes back through what that put on the tape. Results and gradients have
+/// its flops and its messages, then unwinds what that put on the tape. Results and gradients have
 /// the same bits as those of `f(x...)`: random values depend on their keys alone. Parameters and other
 /// tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is
 /// referred to; that, and what f captures by reference, must live until `backward`, and captured values must
@@ -151,8 +150,9 @@ constexpr auto recompute(F&& f, X const&... x) {
       auto holding = detail::map_values([](auto const& value) { return value.without_value(); }, result);
       using entry  = detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept),
                                                  decltype(holding), decltype(detail::kept_argument(x))...>;
-      m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, &m, std::move(kept),
-                                             std::tuple{detail::kept_argument(x)...}, std::move(holding)));
+      m.put_on_tape(m.template create<entry>(tape_entry{entry::run_backward, entry::destroy_this}, &m,
+                                             std::move(kept), std::tuple{detail::kept_argument(x)...},
+                                             std::move(holding)));
     }
     return result;
   }

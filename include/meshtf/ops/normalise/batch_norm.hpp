@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What `batch_norm` returns: the result, and the statistics that it was made with. No gradient comes back to
+/// What `batch_norm` returns: the result, and the statistics that it was made with. No gradient flows back to
 /// these.
 template<class Tensor, class Statistics>
 struct norm_and_statistics {
@@ -63,7 +63,7 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
 }
 
 /// The same with statistics that are given, as an evaluation has them: one pass over memory, and nothing is
-/// sent. No gradient comes back to them.
+/// sent. No gradient flows back to them.
 template<Dimension... Channels, detail::FloatingOperand X, Tensor S, Tensor B, Tensor Mean, Tensor Variance>
 constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean const& mean,
                           Variance const& variance, double epsilon = 1e-5,

@@ -82,7 +82,7 @@ template<class T, class L, class... D, class F>
 constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
   auto& m    = x.machine();
   auto& slot = x.slot();
-  expect_tape(slot.left, m.now());
+  expect_tape(slot.consumed, m.now());
   if (slot.sum) m.must_know(slot.unreduced);
   // Not in one pass: if the first contribution is a partial sum, since this one is whole; of counted
   // dimensions, since what is not counted is cleared.

@@ -1,5 +1,5 @@
-// What batch_norm and group_norm have in common: elements about the mean of their group, scaled, and the way
-// back.
+// What batch_norm and group_norm have in common: elements about the mean of their group, scaled, and the
+// backward pass.
 #pragma once
 
 #include <utility>
@@ -138,8 +138,8 @@ constexpr void finish_together(local_result<Sum>& x, local_result<Sum>& y) {
   x.unreduced = y.unreduced = 0;
 }
 
-/// The way back where the statistics are those of `x`, so that each element has a part in them. `part` is 1 /
-/// the elements of a group.
+/// The backward pass where the statistics are those of `x`, so that each element has a part in them. `part`
+/// is 1 / the elements of a group.
 template<class Row, class X, class Mean, class Slope, class S, class B, class Z>
 constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean const& rstd,
                                       Slope const& slope, kept<S> const& scale, B const& bias, Z const& dz,

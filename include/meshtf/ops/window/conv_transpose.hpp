@@ -32,7 +32,7 @@ constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> c
 
 /// The gradient that `conv<A...>(x, filter)` gives to x, where z is that of its result: it spreads each
 /// element of `z` over a window of the result, as "transposed convolutions" do. Its windows, channels and
-/// filter are those of the convolution whose way back it is.
+/// filter are those of the convolution whose backward pass it is.
 ///
 ///     auto x = conv_transpose<window<height, k, half_height, stride<2>>, in, out>(z, filter);   //
 ///     [half_height, out] -> [height, in]
