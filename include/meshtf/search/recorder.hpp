@@ -14,9 +14,9 @@ class recorder;
 
 namespace detail {
 
-/// An array that was copied under some layouts only. Under the others it serves in the place of its copies,
+/// An array that was copied under some layouts only. Under the others its copies are aliases of it,
 /// and lives until they die.
-struct recorded_service {
+struct recorded_alias {
   std::size_t kind = 0;     // where it lives on behalf of its copies
   int copies       = 0;     // that live
   bool alive       = true;  // on its own behalf
@@ -24,9 +24,9 @@ struct recorded_service {
 
 /// What the recorder has to know of an array when it dies.
 struct recorded_array {
-  std::size_t kind          = 0;
-  recorded_service* service = nullptr;
-  bool is_copy              = false;
+  std::size_t kind      = 0;
+  recorded_alias* alias = nullptr;
+  bool is_copy          = false;
 };
 
 template<class... D>
@@ -194,31 +194,39 @@ public:
   constexpr void give(T*, undecided_size n, detail::recorded_array const& a) {
     extent const bytes = n.whole * extent{sizeof(T)};
     count_bytes(-bytes, a.kind);
-    if (a.service == nullptr) return;
-    auto& s = *a.service;
+    if (a.alias == nullptr) return;
+    auto& s = *a.alias;
     if (!a.is_copy) {
       s.alive = false;
       if (s.copies > 0) live_[s.kind] += bytes;  // no more than before under any layout, so this is no peak
     } else if (--s.copies == 0 && !s.alive) {
       count_bytes(-bytes, s.kind);
     }
-    if (s.copies == 0 && !s.alive) delete a.service;
+    if (s.copies == 0 && !s.alive) delete a.alias;
   }
-  /// Whether `of` may serve where `c` does not hold.
-  constexpr bool may_serve(detail::recorded_array const& of, undecided_size n, undecided_condition const& c) {
-    return !of.is_copy && (of.service == nullptr || of.service->kind == record_.kind({n.dims, c.opposite()}));
+  /// Whether a copy can be an alias of `of` where `c` does not hold.
+  constexpr bool can_alias(detail::recorded_array const& of, undecided_size n, undecided_condition const& c) {
+    return !of.is_copy && (of.alias == nullptr || of.alias->kind == record_.kind({n.dims, c.opposite()}));
   }
   /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the
   /// opposite one.
-  constexpr void let_serve(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
+  constexpr void alias(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
     std::size_t const kind = record_.kind({n.dims, now_if_});
-    if (of.service == nullptr) of.service = new detail::recorded_service{kind};
-    if (of.service->kind != kind)
+    if (of.alias == nullptr) of.alias = new detail::recorded_alias{kind};
+    if (of.alias->kind != kind)
       throw "meshtf: one sum is finished over different axes: this program can't be recorded without a "
             "layout yet";
-    ++of.service->copies;
-    copy.service = of.service;
+    ++of.alias->copies;
+    copy.alias   = of.alias;
     copy.is_copy = true;
+  }
+  [[deprecated("use can_alias")]] constexpr bool may_serve(detail::recorded_array const& of, undecided_size n,
+                                                           undecided_condition const& c) {
+    return can_alias(of, n, c);
+  }
+  [[deprecated("use alias")]] constexpr void let_serve(detail::recorded_array& of,
+                                                       detail::recorded_array& copy, undecided_size n) {
+    alias(of, copy, n);
   }
   constexpr void count_optimizer_state(undecided_size bytes) {
     optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole;

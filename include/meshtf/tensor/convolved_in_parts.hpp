@@ -221,16 +221,16 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   typename recorder::wide wide;
   keep_for_windows<actual<L>, Plan>(m);
   m.keep_in_turn(recorder::all_sent);
-  bool const keeps  = wants_gradient(x, filter) && filter.needs_gradient(),
-             serves = x.handle()->may_serve_unless(undecided_condition{recorder::all_sent});
-  if (keeps && !serves) m.keep_whole(recorder::all_sent);
+  bool const keeps   = wants_gradient(x, filter) && filter.needs_gradient(),
+             aliases = x.handle()->can_alias_unless(undecided_condition{recorder::all_sent});
+  if (keeps && !aliases) m.keep_whole(recorder::all_sent);
   r.widen(wide);
   auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);
   r.template convolve<task::convolved>();
   finish_in_place(z, sums::to_z::finished_over, &reason_to_sum<actual<L>, typename sums::to_z::loops>);
   if (!wants_gradient(x, filter)) return z;
-  bool const in_parts = keeps && serves && recorder::all_sent != 0;
-  if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->serve_as(*wide.any()); });
+  bool const in_parts = keeps && aliases && recorder::all_sent != 0;
+  if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->alias_as(*wide.any()); });
   else wide = typename recorder::wide{};
   record(z, [x = x.without_value(), seen = keep(x, keeps && !in_parts), wide = std::move(wide),
              filter = keep(filter, x.needs_gradient())](auto const&) {

@@ -85,7 +85,7 @@ constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, 
                                 riding);
     return after;
   });
-  m.if_holds(c, [] {}, [&] { x.handle()->serve_as(*own); });
+  m.if_holds(c, [] {}, [&] { x.handle()->alias_as(*own); });
   return Z{m, std::move(own)};
 }
 
@@ -94,7 +94,7 @@ template<class Ask, class Z, class T, class L, class... D>
 constexpr Z moved_if_split(dim_set over, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
   // it is a copy itself under some layouts only
-  if (!x.handle()->may_serve_unless(undecided_condition{over})) m.keep_whole(over);
+  if (!x.handle()->can_alias_unless(undecided_condition{over})) m.keep_whole(over);
   if (m.may_be_split(over) == 0) return Z{m, x.handle()};
   return moved_if<Ask, Z>({over}, x);
 }
@@ -133,7 +133,7 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<
   undecided_condition const c{pairs.dims(), true, pairs};
   bool const stays_unreduced = wants_gradient(x) && x.gradient_stays_unreduced();
   if (c.dims == 0) return same_elements<Z>(x);
-  if (stays_unreduced || partial_sum || !x.handle()->may_serve_unless(c)) {
+  if (stays_unreduced || partial_sum || !x.handle()->can_alias_unless(c)) {
     m.keep_alike(pairs);
     return same_elements<Z>(x);
   }
@@ -145,7 +145,7 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<
     constexpr dim_set split = split_over<actual<L>, shape<D...>>;
     auto& back              = dz.machine();
     // others see these elements, or they are a copy
-    if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {
+    if (!dz.handle().alone() || !dz.handle()->can_alias_unless(c)) {
       back.keep_alike(c.pairs);
       return contribute(x, operand{back, dz.handle()}, unreduced & ~split);
     }

@@ -106,16 +106,16 @@ public:
   /// The content is there as far as that of `other`.
   constexpr void count_as(storage const& other) { counted_ = other.counted_; }
 
-  /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under
-  /// the others, and lives as long.
-  constexpr void serve_as(storage& own) {
-    if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); })
-      machine_->let_serve(ticket_, own.ticket_, size_);
+  /// Where a machine without a layout made `own` for some layouts only, `own` is an alias of this array under
+  /// the others, and this array lives as long.
+  constexpr void alias_as(storage& own) {
+    if constexpr (requires { machine_->alias(ticket_, own.ticket_, size_); })
+      machine_->alias(ticket_, own.ticket_, size_);
   }
-  /// Whether it can serve where a condition does not hold.
+  /// Whether another array can be an alias of this one where a condition does not hold.
   template<class Condition>
-  constexpr bool may_serve_unless(Condition const& c) const {
-    return machine_->may_serve(ticket_, size_, c);
+  constexpr bool can_alias_unless(Condition const& c) const {
+    return machine_->can_alias(ticket_, size_, c);
   }
 
 private:

@@ -63,7 +63,7 @@ constexpr void finish_in_place(shard<T, Machine>& t, axis_set unreduced,
           m.copy(n, static_cast<T const*>(t.data()), own->data());
           t = shard<T, Machine>{m, std::move(own)};
         },
-        [&] { local_terms->serve_as(*t.handle()); });
+        [&] { local_terms->alias_as(*t.handle()); });
   }
   m.because(why);
   m.all_reduce(reduction::sum, t.data(), n, unreduced);

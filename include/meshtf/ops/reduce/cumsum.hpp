@@ -31,7 +31,7 @@ constexpr tensor<T, L, D...> narrow_sums_either_way(tensor<T, L, D...> const& x,
     }();
     return each<T, shape<D...>>(function::identity{}, sums).handle();
   });
-  m.if_joined(over, [] {}, [&] { run_along<reduction::sum, Along>(x, which).handle()->serve_as(*own); });
+  m.if_joined(over, [] {}, [&] { run_along<reduction::sum, Along>(x, which).handle()->alias_as(*own); });
   return result{m, std::move(own)};
 }
 
