@@ -4,8 +4,8 @@
 
 #include <meshtf/detail/compiler.hpp>
 
-// Headers that the others include come first, and operations that can be refused before those of their rooms:
-// error messages then name fewer files.
+// Headers that the others include come first, and operations that can be refused before those of their
+// families: error messages then name fewer files.
 #include <meshtf/core.hpp>
 
 #include <meshtf/tensor/tensor.hpp>

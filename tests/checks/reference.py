@@ -14,7 +14,7 @@ from pathlib import Path
 
 root = Path(__file__).parents[2]
 page = root / "docs/reference.md"
-rooms = [
+folders = [
     ("core", "Dimensions, meshes, layouts, elements"), ("tensor", "Tensors, parameters, partial sums, gradients"), ("ops", "Operations"), ("nn", "Layers"),
     ("optim", "Optimizers and schedules"), ("price", "Prices"), ("search", "The best layout"), ("explain", "In words"), ("runtime", "Processes"),
     ("io", "Checkpoints and whole tensors"), ("data", "Data"), ("plan", "Verdicts"),
@@ -208,11 +208,11 @@ def text():
     out = ["# Reference", "", "Every public name, and the public members of classes, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
            "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
     missing, lost = [], []
-    for room, title in rooms:
+    for folder, title in folders:
         out += [f"## {title}", ""]
-        for path in sorted((root / "include/meshtf" / room).rglob("*.hpp")):
-            all_of_it = [] if str(path).endswith(stand_in) else entries(path, lost if room != "plan" else [])
-            if room == "plan":  # the rules themselves are for those who work on the library
+        for path in sorted((root / "include/meshtf" / folder).rglob("*.hpp")):
+            all_of_it = [] if str(path).endswith(stand_in) else entries(path, lost if folder != "plan" else [])
+            if folder == "plan":  # the rules themselves are for those who work on the library
                 all_of_it = [e for e in all_of_it if re.search(r"\bstruct \w+( \{\})?$", e[1]) and e[2] and e[0] in verdicts]
             if not all_of_it:
                 continue
@@ -232,7 +232,7 @@ def text():
                 if block:
                     out.append("```")
                 out.append("")
-                if body and room != "plan":
+                if body and folder != "plan":
                     out += ["Members:", "", "```c++"] + body + ["```", ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", [m + " has no comment" for m in missing] + lost
 

@@ -130,7 +130,7 @@ public:
   /// Returns the number of the mesh on this process. All processes of `comm` call it.
   int add(MPI_Comm comm, traced_mesh mesh);
 
-  /// Room for one more call, or null if it is not to be told.
+  /// The place of the next call in the trace, or null if it is not to be recorded.
   traced_call* next_slot(long step) {
     if (step > seen_) seen_ = step;
     if (step < settings_.first || step > settings_.last) return nullptr;
