@@ -53,7 +53,7 @@ class MeshtfConan(ConanFile):
 
     def validate(self):
         if self.options.compiled and not self.options.runtime:
-            raise ConanInvalidConfiguration("meshtf's compiled part belongs to its runtime: -o meshtf/*:runtime=True, or no compiled=True")
+            raise ConanInvalidConfiguration("meshtf's compiled library belongs to its runtime: -o meshtf/*:runtime=True, or no compiled=True")
         check_min_cppstd(self, 20)
         check_min_compiler_version(self, [("gcc", "12", "C++20 in constant evaluation"), ("clang", "16", "C++20 in constant evaluation")])
         for dependency in self.dependencies.values():           # what the machine has is not among them: CMake asks for that

@@ -1,5 +1,5 @@
 // What an operation costs besides its kernels: handles, gradient slots, the tape, the plan. Built twice, with
-// the headers alone and with the compiled part: a row says which.
+// the headers alone and with the compiled library: a row says which.
 #include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
@@ -25,7 +25,7 @@ template<int N>
 struct tiny : meshtf::dim<N> {};
 
 #ifdef MESHTF_COMPILED
-constexpr char const* mode = "compiled part";
+constexpr char const* mode = "compiled library";
 #else
 constexpr char const* mode = "headers alone";
 #endif

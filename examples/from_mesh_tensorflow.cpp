@@ -677,10 +677,11 @@ constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   // axis=1)
   auto const on_all = reshard<whole>(by_length_now);
 
-  //= mesh_impl.allsplit(x, rows, split_axis=0) || each process takes its part || each process takes its part
+  //= mesh_impl.allsplit(x, rows, split_axis=0) || each process takes its shard || each process takes its
+  // shard
   auto const by_batch_again = reshard<mixed>(on_all);
 
-  //= mesh_impl.allreduce(x, [rows], "SUM"), where the parts of batch have been summed || dist.all_reduce(x)
+  //= mesh_impl.allreduce(x, [rows], "SUM"), where the shards of batch have been summed || dist.all_reduce(x)
   //|| lax.psum(x, "rows")
   auto const total = sum<batch>(x);
 

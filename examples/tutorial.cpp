@@ -49,9 +49,9 @@ void tensors(meshtf::process_mesh<grid>& m) {
   auto numbers = xt::xarray<float>::from_shape({8, 16});
   std::iota(numbers.begin(), numbers.end(), 0.0f);
 
-  // each process takes its part: nothing is sent
+  // each process takes its shard: nothing is sent
   auto const x = meshtf::from_global<float, mixed, batch, hidden>(m, numbers);
-  // that part: a view of 4 x 8 elements
+  // that shard: a view of 4 x 8 elements
   auto const mine = x.local();
 
   std::vector<float> corners;
@@ -127,7 +127,7 @@ struct regression {
 
 void train(meshtf::process_mesh<grid>& m) {
   regression<mixed> r{m};
-  m.agree(parameters(r.w, r.v));  // processes that hold the same part begin with the same elements
+  m.agree(parameters(r.w, r.v));  // processes that hold the same shard begin with the same elements
   double const before = r.step().value();
   for (int i = 0; i < 500; ++i) r.step();
   double const after = r.step().value();
@@ -214,7 +214,7 @@ void train(training_in<L, Activation>& t, meshtf::text const& text, long steps) 
   meshtf::random_windows windows{text, 1};  // 1: the seed
   meshtf::warmup_cosine const rate{.peak = 3e-3, .warmup_steps = 20, .total_steps = steps, .floor = 1e-4};
   for (long step = 0; step < steps; ++step) {
-    windows.next(t.ids, t.targets);  // each process fills the part that it holds
+    windows.next(t.ids, t.targets);  // each process fills the shard that it holds
     t.opt.rate       = rate(step);
     double const now = t.step().value();
     if (step % 100 == 0 && t.ids.machine().rank() == 0) std::printf("step %3ld: loss %.3f\n", step, now);

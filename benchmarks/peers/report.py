@@ -232,7 +232,7 @@ def our_tables(all_rows):
     if operations:
         add("", "## What an operation costs besides its kernels", "",
             "A chain of 100 `tanh`, forward and backward, beside its 200 kernels alone: what is left is for handles, gradient slots, the tape and the plan.",
-            "The same program with the headers alone and with the compiled part, in turn; a figure is the median of the runs'. It may be 30 ns.")
+            "The same program with the headers alone and with the compiled library, in turn; a figure is the median of the runs'. It may be 30 ns.")
         table("operation", "with", "an operation", "its kernels", "the rest")
         kinds = collections.OrderedDict()
         for r in sorted(operations, key=lambda r: int(re.search(r"\d+", r["what"])[0])):

@@ -1,4 +1,4 @@
-"""Measures the compilation of the units beside this file: see benchmarks/compile_time, which calls it."""
+"""Measures the compilation of the translation units beside this file: see benchmarks/compile_time, which calls it."""
 import argparse
 import collections
 import concurrent.futures
@@ -73,7 +73,7 @@ class Compiler:
         return min(r[0] for r in runs), max(r[1] for r in runs)
 
     def cost_of_part(self, level, part):
-        """One of the sources of the compiled part, as the target meshtf::compiled builds it."""
+        """One of the sources of the compiled library, as the target meshtf::compiled builds it."""
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, part + ".cpp")
             source.write_text(f"#define MESHTF_COMPILED_PART_{part}\n#include <meshtf/compiled.hpp>\n")
@@ -81,7 +81,7 @@ class Compiler:
             return self.run(call[:-1] + [str(source)])[:2]
 
     def edits(self, level):
-        """A small language model is changed and run again: the name of the change; the compiler's seconds header-only and with the compiled part;
+        """A small language model is changed and run again: the name of the change; the compiler's seconds header-only and with the compiled library;
         the seconds that linking it and ten steps take on the clock."""
         unit = next(u for u in units if u.name == "language_model")
         libraries = ["-lboost_mpi", "-lboost_serialization", "-lopenblas", "-lmpi"]
@@ -284,13 +284,13 @@ def measure(compilers, baseline, accept):
              f"{datetime.date.today().isoformat()}, {processor()}, {os.cpu_count()} cores; {', '.join(c.name for c in compilers)}.", "",
              "Seconds of processor time and peak memory of the compiler, with `-march=native`, without debug information, without precompiled",
              "headers. The figure is the best of three runs if one takes less than two seconds, of two runs below six seconds, otherwise of one",
-             "run. The units are in `benchmarks/units/`. `-O0` is for debugging, `-O1` keeps what one debugs quick, `-O3` is what programs",
+             "run. The translation units are in `benchmarks/units/`. `-O0` is for debugging, `-O1` keeps what one debugs quick, `-O3` is what programs",
              "run with.", "",
              "The ceilings: 0.5 s and 150 MB for a question about a layout, 5 s and 600 MB for a perceptron in three layouts, 8 s and 1 GB for a",
-             "Transformer's step. The library promises that no unit takes more than 20 s and 2 GB. The ceilings were set before the library was",
+             "Transformer's step. The library promises that no translation unit takes more than 20 s and 2 GB. The ceilings were set before the library was",
              "written; each is compared at every level of optimisation.")
 
-    page.table("unit", "compiler", "level", "seconds", "MB", "ceiling", "against it", "against 20 s, 2 GB")
+    page.table("translation unit", "compiler", "level", "seconds", "MB", "ceiling", "against it", "against 20 s, 2 GB")
     for unit in units:
         for compiler in compilers:
             for level in unit.levels:
@@ -304,8 +304,8 @@ def measure(compilers, baseline, accept):
 
     page.add("", "## With a precompiled header", "",
              "`meshtf_precompile(program other...)` in a project's `CMakeLists.txt` compiles `<meshtf/meshtf.hpp>` and all that it includes once for the",
-             "sources of these targets. The table has the same units after that, and what the header itself takes.")
-    page.table("unit", "compiler", "level", "seconds", "MB", "ceiling", "against it")
+             "sources of these targets. The table has the same translation units after that, and what the header itself takes.")
+    page.table("translation unit", "compiler", "level", "seconds", "MB", "ceiling", "against it")
     running = [unit for unit in units if unit.runs]
     for compiler in compilers:
         for level in ("-O0", "-O1", "-O3"):
@@ -317,16 +317,16 @@ def measure(compilers, baseline, accept):
 
     page.add("", "## With the kernels compiled once", "",
              "A program that links `meshtf::compiled` instead of `meshtf::meshtf` has `MESHTF_COMPILED`: its sources only declare the kernels, and sources",
-             "that CMake writes, one for each floating-point type, have them. The table has the same units then, the ratio to header-only in the",
-             "same run, and once each part (for one architecture). Change the batch, the width, the layers or the mesh and compile again: this is what you",
+             "that CMake writes, one for each floating-point type, have them. The table has the same translation units then, the ratio to header-only in the",
+             "same run, and once each source of the library (for one architecture). Change the batch, the width, the layers or the mesh and compile again: this is what you",
              "wait for, and the second figure is what it would be with a precompiled header, too.")
-    page.table("unit", "compiler", "level", "seconds", "MB", "of header-only", "precompiled", "of header-only, precompiled")
+    page.table("translation unit", "compiler", "level", "seconds", "MB", "of header-only", "precompiled", "of header-only, precompiled")
     for compiler in compilers:
         for level in ("-O0", "-O1", "-O3"):
             parts = {"float": "float and indices", "double": "double", "bfloat16": "bfloat16", "start": "what is no kernel"}
             for name, words in parts.items() if level == "-O3" else [("float", parts["float"])]:
                 part = compiler.cost_of_part(level, name)
-                page.row(f"the compiled part, {words}, once", compiler.name, level, f"{part[0]:.2f}", f"{part[1]:.0f}", "", "", "")
+                page.row(f"the compiled library, {words}, once", compiler.name, level, f"{part[0]:.2f}", f"{part[1]:.0f}", "", "", "")
             precompiled = compiler.cost_precompiled(running, level)[1:]
             compiled_too = compiler.cost_precompiled(running, level, ["-DMESHTF_COMPILED"])[1:]
             for unit, before, after in zip(running, precompiled, compiled_too):
@@ -349,7 +349,7 @@ def measure(compilers, baseline, accept):
              "tested. The figures of g++ are the specialisations that it keeps (`-fstats`): of functions and variables, and of classes and",
              "aliases, including those only named. The figures of clang are the events of `-ftime-trace`. So the figures of the two compilers",
              "can't be compared with each other. `benchmarks/compile_time --counts` is the quick part, and one of the tests.")
-    page.table("unit", "compiler", "functions", "classes", "change")
+    page.table("translation unit", "compiler", "functions", "classes", "change")
     counted = iter(together([lambda c=c, u=u: c.counts(u) for u in units for c in compilers]))
     for unit in units:
         for compiler in compilers:

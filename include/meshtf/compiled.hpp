@@ -1,4 +1,4 @@
-// The compiled part of a program: one of its sources includes this, and all others are compiled with
+// The compiled library of a program: one of its sources includes this, and all others are compiled with
 // MESHTF_COMPILED. Then they only declare kernels, and take less than half of the time to compile. The CMake
 // target `meshtf::compiled` does both (docs/install.md).
 #pragma once

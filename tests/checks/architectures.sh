@@ -136,7 +136,7 @@ done
 common=$(sort loops.* | uniq -d)
 [ -z "$common" ] || fail "expected no loop to be the same for two architectures, got $common"
 
-# Linked, whichever comes first, each of them is right. Their kernels come from the headers: the compiled part is not here.
+# Linked, whichever comes first, each of them is right. Their kernels come from the headers: the compiled library is not here.
 cat >sums.cpp <<'END'
 #include <vector>
 #include <meshtf/kernel/nest.hpp>

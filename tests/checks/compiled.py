@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/ops/compiled.cpp calls every operation, so that none of them lacks its kernels in a program with a compiled part. tests/tensor/rejected.cpp
+"""tests/ops/compiled.cpp calls every operation, so that none of them lacks its kernels in a program with a compiled library. tests/tensor/rejected.cpp
 calls every operation that has operands, so that each of them accepts the result of one that was refused.
 
 compiled.py [REFERENCE TEST]
@@ -20,7 +20,7 @@ declared = Counter()  # function -> headers
 for header in re.split(r"^### ", operations, flags=re.M)[1:]:
     declared.update({name for block in re.findall(r"^```c\+\+\n(.*?)```", header, re.M | re.S) for name in re.findall(r"\bauto (\w+)\(", block)})
 
-why = "a program with a compiled part must find its kernels"
+why = "a program with a compiled library must find its kernels"
 if test.name == "rejected.cpp":
     why = "after a refused operand the compiler must say nothing more"
     declared = Counter({name: 1 for name in declared if name not in {"iota", "random_uniform", "random_normal"}})  # these have no operands

@@ -38,15 +38,15 @@ for case in "core False Release" "runtime True Debug"; do
   [ "${made:=$package}" = "$package" ] || fail "expected one package for both, got $made and $package"
 done
 
-# With the compiled part it is another package, of one compiler and build type, and its users compile no kernels.
+# With the compiled library it is another package, of one compiler and build type, and its users compile no kernels.
 rm -rf "$folder/consumer"
-create -o "&:compiled=True" -s build_type=Debug || fail "expected the compiled part to be packed, and to be used"
-grep -q "RUN: .*consumer" "$log" || fail "expected the project that uses the compiled part to run"
+create -o "&:compiled=True" -s build_type=Debug || fail "expected the compiled library to be packed, and to be used"
+grep -q "RUN: .*consumer" "$log" || fail "expected the project that uses the compiled library to run"
 compiled=$(sed -n 's/^.*Full package reference: //p' "$log")
-[ "$made" != "$compiled" ] || fail "expected another package for the compiled part, got $made for both"
+[ "$made" != "$compiled" ] || fail "expected another package for the compiled library, got $made for both"
 [ -n "$(find "$CONAN_HOME" -path '*/p/lib/libmeshtf_compiled.a')" ] || fail "expected lib/libmeshtf_compiled.a in the package"
 [ -z "$(find "$folder/consumer" -path '*meshtf_compiled*')" ] || fail "expected the project to link what was packed, it compiled the kernels"
-refuses "compiled part belongs to its runtime" -o "&:compiled=True" -o "&:runtime=False"
+refuses "compiled library belongs to its runtime" -o "&:compiled=True" -o "&:runtime=False"
 
 refuses "Current cppstd (17) is lower than the required C++ standard (20)" -s compiler.cppstd=17
 refuses "requires gcc >= 12" -s compiler=gcc -s compiler.version=11

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Units that do not belong into one program: every linker says which choice differs. one_program.sh ROOT COMPILER
+# Translation units that do not belong into one program: every linker says which choice differs. one_program.sh ROOT COMPILER
 set -u
 root=$1 compiler=$2
 work=$(mktemp -d)
@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 70
 headers=$root/include
 
-unit() {   # NAME FLAG...: a unit that knows what all units of a program must agree on
+unit() {   # NAME FLAG...: a translation unit that knows what all translation units of a program must agree on
   local name=$1
   shift
   echo '#include <meshtf/runtime/one_program.hpp>' >"$name.cpp"
@@ -67,7 +67,7 @@ for linker in '' bfd gold lld mold; do
   refused units_of_different_versions later_compiled.o part.o
 done
 
-# The same where all units are optimised as one, and where the header was precompiled.
+# The same where all translation units are optimised as one, and where the header was precompiled.
 use=-flto linker=-flto
 if "$compiler" -flto main.cpp -o program 2>/dev/null; then
   for name in plain also_plain with_ONEDNN; do

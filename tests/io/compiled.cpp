@@ -1,5 +1,5 @@
-// A unit that has a compiled part reads no header of the libraries that files need: their definitions are in
-// the part alone.
+// A translation unit that has a compiled library reads no header of the libraries that files need: their
+// definitions are in the part alone.
 // test: program io
 #include <meshtf/meshtf.hpp>
 

@@ -1,6 +1,6 @@
-// A program with a compiled part (every test program outside the layout fixture has one) finds the kernels of
-// every operation for every element type. Functions whose kernels the compiled part lacks are compiled here,
-// and give the same.
+// A program with a compiled library (every test program outside the layout fixture has one) finds the kernels
+// of every operation for every element type. Functions whose kernels the compiled library lacks are compiled
+// here, and give the same.
 // test: processes 1 2
 //
 // `tests/checks/compiled.py` compares the names that are called here with the operations of

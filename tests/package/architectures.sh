@@ -1,5 +1,5 @@
 #!/bin/bash
-# The whole compiled part for two architectures, in a project that uses it, and a program that trains with each of them.
+# The whole compiled library for two architectures, in a project that uses it, and a program that trains with each of them.
 # architectures.sh FOLDER MPIRUN CMAKE OPTION...
 set -u
 folder=$1 mpirun=$2 cmake=$3

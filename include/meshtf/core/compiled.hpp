@@ -1,12 +1,15 @@
-// The compiled mode: what a unit defines itself, and what it leaves to the part that is compiled once.
+// The compiled mode: what a translation unit defines itself, and what it leaves to the library that is
+// compiled once.
 //
-//   (nothing)              header-only: every unit compiles the kernels that it uses
-//   MESHTF_COMPILED        kernels are declared; another unit of the program, or the CMake target
+//   (nothing)              header-only: every translation unit compiles the kernels that it uses
+//   MESHTF_COMPILED        kernels are declared; another translation unit of the program, or the CMake target
 //                          `meshtf::compiled`, has them
-//   MESHTF_COMPILED_PART   this unit has them; <meshtf/compiled.hpp> defines it
-//   MESHTF_COMPILED_START  this unit of the compiled part has what there is once, however many architectures
+//   MESHTF_COMPILED_PART   this translation unit has them; <meshtf/compiled.hpp> defines it
+//   MESHTF_COMPILED_START  this translation unit of the compiled library has what there is once, however many
+//                          architectures
 //                          have kernels
-//   MESHTF_ARCHITECTURE    the kernels of this unit are for one of several architectures: what the program
+//   MESHTF_ARCHITECTURE    the kernels of this translation unit are for one of several architectures: what
+//                          the program
 //                          has one of is elsewhere
 //
 // A header that defines a kernel says at its end for which types it is compiled, and a header that defines a
@@ -14,7 +17,7 @@
 #pragma once
 
 #if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)
-#define MESHTF_DECLARES_ONLY 1  // and another unit defines them
+#define MESHTF_DECLARES_ONLY 1  // and another translation unit defines them
 #else
 #define MESHTF_DECLARES_ONLY 0
 #endif
@@ -26,14 +29,14 @@
 #endif
 
 #if defined(MESHTF_COMPILED) || defined(MESHTF_COMPILED_PART)
-#define MESHTF_HAS_COMPILED_PART 1  // this unit belongs to a program that has one
+#define MESHTF_HAS_COMPILED_PART 1  // this translation unit belongs to a program that has one
 #else
 #define MESHTF_HAS_COMPILED_PART 0
 #endif
 
-/// Before the definition of a function that is no template and that the compiled part holds for others. Where
-/// there is one such unit, the function is not inline: clang makes of an inline constructor that is `used`
-/// only what derived classes call.
+/// Before the definition of a function that is no template and that the compiled library holds for others.
+/// Where there is one such translation unit, the function is not inline: clang makes of an inline constructor
+/// that is `used` only what derived classes call.
 #if defined(MESHTF_COMPILED_START)
 #define MESHTF_DEFINE
 #elif defined(MESHTF_COMPILED_PART)
@@ -42,8 +45,8 @@
 #define MESHTF_DEFINE inline
 #endif
 
-/// X(T) for all element types, after the definition of a template that is no kernel: the compiled part has it
-/// for others.
+/// X(T) for all element types, after the definition of a template that is no kernel: the compiled library has
+/// it for others.
 #ifdef MESHTF_COMPILED_START
 #define MESHTF_RUNTIME_EACH(X) X(float) X(double) X(bfloat16) X(std::int32_t) X(std::int64_t) X(bool)
 #else
@@ -54,8 +57,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Whether the compiled part has the nests that store the results of a function of elements, and those that
-/// add them up. Where it has none, the function is compiled where it is used, and called with numbers.
+/// Whether the compiled library has the nests that store the results of a function of elements, and those
+/// that add them up. Where it has none, the function is compiled where it is used, and called with numbers.
 template<class F>
 inline constexpr bool has_compiled_maps = false;
 template<class F>

@@ -74,7 +74,7 @@ struct scaled : of_elements<1> {
 
 }  // namespace function
 
-// The compiled part meets these before the kernels are defined, so there kernel/nest.hpp says it.
+// The compiled library meets these before the kernels are defined, so there kernel/nest.hpp says it.
 #define MESHTF_BASIC_FUNCTIONS                       \
   MESHTF_COMPILE_MAP_AND_SUM(1, function::identity)  \
   MESHTF_COMPILE_MAP_AND_SUM(1, function::negated)   \

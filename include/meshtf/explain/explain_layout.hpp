@@ -190,7 +190,7 @@ concept TensorType = requires {
 ///
 ///     std::puts(meshtf::explain<mixed>().c_str());
 template<Layout L>
-  requires(!TensorType<L>)  // g++ 12 takes any type for a Layout in some units, after a dry run
+  requires(!TensorType<L>)  // g++ 12 takes any type for a Layout in some translation units, after a dry run
 constexpr auto const& explain() {
   return detail::kept_text<detail::page_of_layout<actual<L>>>;
 }

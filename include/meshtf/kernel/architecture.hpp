@@ -37,7 +37,7 @@ std::string_view processors_instruction_set();
 std::string objection_to_processor();
 
 /// The line for a program whose kernels were compiled for `compiled`, a smaller instruction set than the
-/// processor has. MESHTF_ARCHITECTURES is an option of the compiled part: where every unit compiles its
+/// processor has. MESHTF_ARCHITECTURES is an option of the compiled library: where every unit compiles its
 /// kernels (`has_compiled_part` is false) it does nothing.
 inline std::string advice_for_wider_kernels(std::string_view compiled, std::string_view processor,
                                             bool has_compiled_part) {

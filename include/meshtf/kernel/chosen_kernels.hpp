@@ -1,4 +1,4 @@
-// The compiled part with kernels for several architectures: which of them this process runs. One source
+// The compiled library with kernels for several architectures: which of them this process runs. One source
 // includes this, which CMake makes.
 //
 // A call of a kernel jumps through a table (meshtf-architectures.cmake makes them); here it is chosen which

@@ -1,5 +1,5 @@
 // Every kernel: the `compute` functions of the library's tasks, which plan/ declares, and passes over whole
-// arrays. Where the program has a compiled part, only what a user's own functions need.
+// arrays. Where the program has a compiled library, only what a user's own functions need.
 #pragma once
 
 #include <meshtf/core/compiled.hpp>

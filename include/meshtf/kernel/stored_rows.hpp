@@ -40,7 +40,7 @@ constexpr bool is_one_row(nest_steps const& nest) {
   return nest.rank <= 1 && other == 0;
 }
 
-/// `Arch` keeps units for different processors apart, also where they have the same function.
+/// `Arch` keeps translation units for different processors apart, also where they have the same function.
 template<class Arch, class F, class R, class... T>
 void plain_loop(F const& f, extent n, R* z, T const*... x) {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -68,7 +68,7 @@ protected:
   ~stored_rows() = default;
 };
 
-/// The rows of a function that takes numbers. `Arch` keeps units for different processors apart.
+/// The rows of a function that takes numbers. `Arch` keeps translation units for different processors apart.
 template<class Arch, class F, class R, class... T>
 class plain_rows final : public stored_rows<R> {
 public:

@@ -1,5 +1,5 @@
-// Nests of functions that the compiled part does not know: the rows are compiled where the function is, the
-// loops around them are not.
+// Nests of functions that the compiled library does not know: the rows are compiled where the function is,
+// the loops around them are not.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace kernel {
 
 namespace detail {
 
-/// Whether the compiled part has the kernel of a task. Of functions it has those of operands that are all
+/// Whether the compiled library has the kernel of a task. Of functions it has those of operands that are all
 /// stored as the result is, and conversions.
 template<class K>
 inline constexpr bool is_compiled = true;
@@ -41,7 +41,7 @@ template<class R>
 inline constexpr bool is_compiled<task::reduce<reduction::min, function::identity, R, R>> =
     FloatingElement<R>;
 
-/// The processor that this unit is compiled for.
+/// The processor that this translation unit is compiled for.
 template<int Bits>
 struct users_arch_of;
 #if defined(__AVX512F__)
@@ -86,8 +86,8 @@ void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s,
 
 }  // namespace detail
 
-/// Runs a task with the kernel of the compiled part, or, if it has a function of the user's, with one that is
-/// compiled here.
+/// Runs a task with the kernel of the compiled library, or, if it has a function of the user's, with one that
+/// is compiled here.
 template<class K, class... A>
 void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here,
              A const&... arrays) {

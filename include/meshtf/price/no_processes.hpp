@@ -1,4 +1,4 @@
-// Processes in a unit that has none: one sentence, and nothing more.
+// Processes in a translation unit that has none: one sentence, and nothing more.
 #pragma once
 
 #include <meshtf/price/machine.hpp>
@@ -22,8 +22,8 @@ constexpr auto expect_runtime() {
 
 }  // namespace detail
 
-/// What a unit has that includes no runtime: it says what to include, and takes all calls, so that no other
-/// error follows. <meshtf/runtime/process_mesh.hpp> has the processes.
+/// What a translation unit has that includes no runtime: it says what to include, and takes all calls, so
+/// that no other error follows. <meshtf/runtime/process_mesh.hpp> has the processes.
 template<Mesh M>
 class process_mesh : public machine_base<process_mesh<M>, M> {
   using said = decltype(detail::expect_runtime<M>());

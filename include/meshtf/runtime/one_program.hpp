@@ -1,10 +1,11 @@
-// What all units of a program must agree on. Where they don't, the linker stops, and the name of the symbol
-// in its message says what differs.
+// What all translation units of a program must agree on. Where they don't, the linker stops, and the name of
+// the symbol in its message says what differs.
 //
-// Of each choice there is a symbol that every unit defines, in a group which is named after what it chose. A
-// linker keeps one of the groups of a name, so units that agree define the symbol once; two groups define it
-// twice, which no linker takes. (A variable that belongs to a thread on one side of the choice and to the
-// program on the other is refused by GNU ld and gold, but lld takes both without a word.)
+// Of each choice there is a symbol that every translation unit defines, in a group which is named after what
+// it chose. A linker keeps one of the groups of a name, so translation units that agree define the symbol
+// once; two groups define it twice, which no linker takes. (A variable that belongs to a thread on one side
+// of the choice and to the program on the other is refused by GNU ld and gold, but lld takes both without a
+// word.)
 #pragma once
 
 #include <meshtf/core/compiled.hpp>
@@ -15,8 +16,8 @@ inline namespace v0 {
 namespace one_program {
 
 // Groups are ELF's. They stand in functions: clang's -flto takes what stands outside of them for as many
-// definitions as there are units. Where the assembler sees several units at once, it leaves out what it has
-// seen.
+// definitions as there are translation units. Where the assembler sees several translation units at once, it
+// leaves out what it has seen.
 #ifdef __ELF__
 // clang-format off
 #define MESHTF_UNITS_AGREE(symbol, choice)                                                                \
@@ -64,8 +65,8 @@ MESHTF_UNITS_OF_VERSION(meshtf_units_of_different_versions, MESHTF_VERSION_MAJOR
 #undef MESHTF_UNITS_OF
 #undef MESHTF_UNITS_AGREE
 
-// "compiled_part_of_meshtf_0_1_0": units that only declare kernels ask for it, and only the compiled part of
-// the same version has it.
+// "compiled_part_of_meshtf_0_1_0": translation units that only declare kernels ask for it, and only the
+// compiled library of the same version has it.
 #define MESHTF_PASTED(a, b, c) compiled_part_of_meshtf_##a##_##b##_##c
 #define MESHTF_PASTE(a, b, c) MESHTF_PASTED(a, b, c)
 #define MESHTF_COMPILED_PART_NAME \
