@@ -251,14 +251,14 @@ std::string continuation(training<L>& t, std::string const& prompt, std::size_t 
 /// Continues a training: the model, the optimizer and the place in the text become those of the checkpoint.
 template<meshtf::Layout L>
 meshtf::training_position resume(training<L>& t, options const& chosen) {
-  auto const at     = meshtf::load(parameters(t.net), t.opt, chosen.resume);
-  auto const behind = std::to_string(at.step);
+  auto const at        = meshtf::load(parameters(t.net), t.opt, chosen.resume);
+  auto const completed = std::to_string(at.step);
   if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
     throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " +
                               chosen.resume + ", got " + std::to_string(*chosen.seed) + ": leave --seed out");
   if (at.step >= static_cast<std::uint64_t>(chosen.steps))
-    throw meshtf::usage_error("expected more --steps than the " + behind + " that the training in " +
-                              chosen.resume + " has behind it, got " + std::to_string(chosen.steps) +
+    throw meshtf::usage_error("expected more --steps than the " + completed + " that the training in " +
+                              chosen.resume + " has completed, got " + std::to_string(chosen.steps) +
                               ": for example --steps " + std::to_string(2 * at.step));
   return at;
 }

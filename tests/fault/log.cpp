@@ -2,7 +2,7 @@
 //
 // full     meshtf: the log FOLDER/log.jsonl can't be written: No space left on device: training goes on, and
 // nothing more is logged   status 0 begin    nothing: five steps are logged
-// status 0 resume   nothing: goes on behind the third, to the seventh
+// status 0 resume   nothing: resumes after the third, to the seventh
 // status 0
 #include <cmath>
 #include <cstdio>
@@ -42,13 +42,13 @@ bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string c
     if (what == "full" && symlink("/dev/full", (folder + "/log.jsonl").c_str()) != 0) return false;
   }
   m.world().barrier();
-  unsigned const behind = what == "resume" ? 3 : 0;
-  unsigned const steps  = behind == 0 ? 5 : 7;
-  meshtf::log_to log{folder, behind};
+  unsigned const completed_steps = what == "resume" ? 3 : 0;
+  unsigned const steps           = completed_steps == 0 ? 5 : 7;
+  meshtf::log_to log{folder, completed_steps};
   for (unsigned step = 1; step <= steps; ++step) {
     auto const loss = sum(square(w));
     backward(loss);
-    if (step > behind) {  // a training that goes on has other things to do for what is behind it
+    if (step > completed_steps) {  // a training that resumes has other things to do for completed steps
       log.scalar("loss", loss, step);
       log.histograms(meshtf::parameters(meshtf::named("w", w)), step);
       log.text("words", what + " " + std::to_string(step), step);

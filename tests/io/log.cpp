@@ -309,11 +309,11 @@ TEST_CASE("the first loss that is not finite is reported, once for each name, by
                      : ""));
 }
 
-TEST_CASE("a log that goes on behind a checkpoint has each step once, and its events are whole") {
+TEST_CASE("a log that resumes from a checkpoint has each step once, and its events are whole") {
   files::folder const here;
-  auto const log_steps = [&](std::uint64_t behind, std::uint64_t to, double value) {
-    meshtf::log_to log{here.path(), behind};
-    for (std::uint64_t step = behind; step <= to; ++step)
+  auto const log_steps = [&](std::uint64_t completed_steps, std::uint64_t to, double value) {
+    meshtf::log_to log{here.path(), completed_steps};
+    for (std::uint64_t step = completed_steps; step <= to; ++step)
       if (step > 0) log.scalar("loss", value, step);
   };
   log_steps(0, 5, 1);
@@ -352,7 +352,8 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
   {
     meshtf::log_to log{here.path()};
     log.scalar("loss", 1, 5);
-    CHECK_THROWS_WITH(log.scalar("loss", 1, 4), Contains("a log of step 4 behind one of step 5"));
+    CHECK_THROWS_WITH(log.scalar("loss", 1, 4),
+                      Contains("expected a step of at least 5, which was logged last, got step 4"));
     CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected one job to write the log"));
   }
   CHECK_THROWS_WITH(meshtf::log_to{here.path()},

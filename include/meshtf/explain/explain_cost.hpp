@@ -62,8 +62,8 @@ constexpr transfer_kind transfer_of(collective kind) {
 /// The reason if an operation gave none: what the kind of the call implies. `ruled` are the dimensions that
 /// the layout splits, if it is known.
 template<class Text>
-constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m,
-                                  named_dims const& ruled) {
+constexpr void append_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m,
+                                     named_dims const& ruled) {
   if (!adds_up(c.kind)) {
     switch (c.kind) {
       case collective::all_gather: out += "each process along "; break;
@@ -71,7 +71,7 @@ constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mes
       case collective::scan: out += "each part is added to what comes before it along "; break;
       default: out += "parts change their places along ";
     }
-    put_axes(out, m, c.over);
+    append_axes(out, m, c.over);
     if (c.kind == collective::all_gather) out += " has a part of what all of them need";
     return;
   }
@@ -86,12 +86,13 @@ constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mes
     out += ruled.name(d);
   }
   if (split > 0) out += ", split over ";
-  put_axes(out, m, c.over);
+  append_axes(out, m, c.over);
   out += split > 0 ? ", are due" : " are due";
 }
 
 template<class Text>
-constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const& m, named_dims const& ruled) {
+constexpr void append_calls(Text& out, call_groups const& groups, named_mesh const& m,
+                            named_dims const& ruled) {
   if (groups.count == 0) {
     out += "\n  nothing is sent\n";
     return;
@@ -101,32 +102,33 @@ constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const&
   for (std::size_t i = 0; i < groups.count; ++i) {
     kinds = std::max(kinds, to_string(groups.group[i].first.kind).size());
     short_text over;
-    put_axes(over, m, groups.group[i].first.over);
+    append_axes(over, m, groups.group[i].first.over);
     along = std::max(along, over.size());
   }
-  put(out, "\n      sent  calls    elements  ");
-  put_left(out, "collective", kinds + 2);
-  put_left(out, "over", along + 2);
+  append(out, "\n      sent  calls    elements  ");
+  append_padded(out, "collective", kinds + 2);
+  append_padded(out, "over", along + 2);
   out += "for what, and why\n";
   for (std::size_t i = 0; i < groups.count; ++i) {
     call_group const& g = groups.group[i];
-    put_right(out, bytes_text(g.sent), 10);
-    put_right(out, number_text(g.calls), 7);
-    put_right(out, thousands_text(g.elements), 12);
+    append_aligned_right(out, bytes_text(g.sent), 10);
+    append_aligned_right(out, number_text(g.calls), 7);
+    append_aligned_right(out, thousands_text(g.elements), 12);
     out += "  ";
-    put_left(out, to_string(g.first.kind), kinds + 2);
+    append_padded(out, to_string(g.first.kind), kinds + 2);
     short_text over;
-    put_axes(over, m, g.first.over);
-    put_left(out, over, along + 2);
+    append_axes(over, m, g.first.over);
+    append_padded(out, over, along + 2);
     if (g.first.site.operation[0] == '\0') out += "outside of operations";
     else out += site_text(g.first.site);
     out += ": ";
     if (g.first.why != nullptr)
-      put_reason(out, *g.first.why, m, g.first.over, g.first.op, transfer_of(g.first.kind));
-    else put_reason_of_kind(out, g.first, m, ruled);
+      append_reason(out, *g.first.why, m, g.first.over, g.first.op, transfer_of(g.first.kind));
+    else append_reason_of_kind(out, g.first, m, ruled);
     out += '\n';
   }
-  if (groups.left_out > 0) put(out, "  and ", thousands_text(groups.left_out), " calls of further lines\n");
+  if (groups.left_out > 0)
+    append(out, "  and ", thousands_text(groups.left_out), " calls of further lines\n");
 }
 
 /// Bytes that a process sends in collectives whose axes include `axis`.
@@ -140,31 +142,31 @@ constexpr extent sent_along(Cost const& c, int axis) {
 }
 
 template<class Text, class Cost>
-constexpr void put_cost(Text& out, Cost const& c, named_mesh const& m, named_dims const& ruled,
-                        machine_model const& machine) {
-  put(out, "  computes    ", count_text(c.flops()), " flops of products, ", count_text(c.elementwise_flops()),
-      " of everything else\n");
-  put(out, "  touches     ", bytes_text(c.bytes_touched()), " of memory\n");
-  put(out, "  holds       ", bytes_text(c.peak_bytes()), " at the peak");
+constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_dims const& ruled,
+                           machine_model const& machine) {
+  append(out, "  computes    ", count_text(c.flops()), " flops of products, ",
+         count_text(c.elementwise_flops()), " of everything else\n");
+  append(out, "  touches     ", bytes_text(c.bytes_touched()), " of memory\n");
+  append(out, "  holds       ", bytes_text(c.peak_bytes()), " at the peak");
   int said = 0;
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
     if (held_for const what{static_cast<std::uint8_t>(h)}; c.at_peak()[what] > 0)
-      put(out, said++ == 0 ? ": " : ", ", to_string(what), " ", bytes_text(c.at_peak()[what]));
-  if (said == 0) put(out, ", ", bytes_text(c.parameter_bytes()), " of it parameters");
+      append(out, said++ == 0 ? ": " : ", ", to_string(what), " ", bytes_text(c.at_peak()[what]));
+  if (said == 0) append(out, ", ", bytes_text(c.parameter_bytes()), " of it parameters");
   out += '\n';
-  put(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()),
-      c.calls() == 1 ? " call" : " calls");
+  append(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()),
+         c.calls() == 1 ? " call" : " calls");
   said = 0;
   for (int a = 0; a < m.count(); ++a)
     if (extent const bytes = sent_along(c, a); bytes > 0)
-      put(out, said++ == 0 ? ": " : ", ", bytes_text(bytes), " along ", m.axis(a));
+      append(out, said++ == 0 ? ": " : ", ", bytes_text(bytes), " along ", m.axis(a));
   out += '\n';
   modelled_time const t = c.time(machine);
-  put(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products),
-      ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()), "\n");
+  append(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products),
+         ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()), "\n");
   call_groups groups;
   c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
-  put_calls(out, groups, m, ruled);
+  append_calls(out, groups, m, ruled);
 }
 
 // ---- rules
@@ -187,19 +189,19 @@ using without_rule = typename layout_without<actual<L>, I, rule_list<L>,
 
 /// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
 template<class Text, class M>
-constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by,
-                           cost<M> const& without) {
+constexpr void append_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by,
+                              cost<M> const& without) {
   int said        = 0;
   auto const item = [&](extent change, extent whole, auto const& words, std::string_view of,
                         std::string_view axis = {}) {
     extent const n = -sign * change;
     if (n <= 0) return;
-    if (said++ == 0) put(out, "    ", verb, " ");
+    if (said++ == 0) append(out, "    ", verb, " ");
     else out += ", ";
-    put(out, words(n), of, axis);
+    append(out, words(n), of, axis);
     if (sign < 0) return;
     double const percent = 100 * static_cast<double>(n) / static_cast<double>(whole);
-    put(out, " (", decimal_text(percent, percent < 1 ? 1 : 0), " %)");
+    append(out, " (", decimal_text(percent, percent < 1 ? 1 : 0), " %)");
   };
   item(by.peak_bytes(), without.peak_bytes(), bytes_text, " at the peak");
   item(by.parameter_bytes(), without.parameter_bytes(), bytes_text, " of parameters");
@@ -213,34 +215,35 @@ constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_d
 }
 
 template<class Text, class M>
-constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> const& with,
-                        cost<M> const& without) {
-  put(out, ruled[rule].pads ? "  padded<" : "  split<", ruled.name(rule));
-  for (int axis : ruled[rule].over) put(out, ", ", named_mesh_of<M>.axis(axis));
-  put(out, ">: ", seconds_text(with.time().total()), " a step by the model, ",
-      seconds_text(without.time().total()), " without this rule\n");
+constexpr void append_rule(Text& out, named_dims const& ruled, int rule, cost<M> const& with,
+                           cost<M> const& without) {
+  append(out, ruled[rule].pads ? "  padded<" : "  split<", ruled.name(rule));
+  for (int axis : ruled[rule].over) append(out, ", ", named_mesh_of<M>.axis(axis));
+  append(out, ">: ", seconds_text(with.time().total()), " a step by the model, ",
+         seconds_text(without.time().total()), " without this rule\n");
   cost_difference<M> const by = with - without;
   std::size_t const before    = out.size();
-  put_changes(out, "saves", 1, by, without);
-  put_changes(out, "costs", -1, by, without);
+  append_changes(out, "saves", 1, by, without);
+  append_changes(out, "costs", -1, by, without);
   if (out.size() == before) out += "    changes nothing here\n";
 }
 
-/// Whose figures are told of a step: if processes hold unequally much, those of the one that holds the most.
+/// Whose figures the text of a step has: if processes hold unequally much, those of the one that holds the
+/// most.
 template<class L>
 inline constexpr std::string_view whose =
     is_uneven<L, typename ruled_dims<rule_list<L>>::type> ? "the fullest process" : "one process";
 
 template<class L>
-constexpr void put_head_of_step(page& out) {
-  put(out, "a step under ", name<L>, ", ", whose<L>, " of ");
-  put_mesh(out, named_mesh_of<typename L::mesh_type>);
+constexpr void append_head_of_step(page& out) {
+  append(out, "a step under ", name<L>, ", ", whose<L>, " of ");
+  append_mesh(out, named_mesh_of<typename L::mesh_type>);
 }
 
 template<class L>
-constexpr void put_head_of_rules(page& out) {
-  put(out, "the rules of ", name<L>, ", for ", whose<L>, " of ");
-  put_mesh(out, named_mesh_of<typename L::mesh_type>);
+constexpr void append_head_of_rules(page& out) {
+  append(out, "the rules of ", name<L>, ", for ", whose<L>, " of ");
+  append_mesh(out, named_mesh_of<typename L::mesh_type>);
   if (std::tuple_size_v<rule_list<L>> == 0) out += "  there are none: every process does the whole step\n";
 }
 
@@ -254,8 +257,8 @@ template<Mesh M, std::size_t Capacity>
 constexpr page explain(cost<M, Capacity> const& c, machine_model const& machine = {}) {
   page out;
   out += "one process of ";
-  detail::put_mesh(out, named_mesh_of<M>);
-  detail::put_cost(out, c, named_mesh_of<M>, {}, machine);
+  detail::append_mesh(out, named_mesh_of<M>);
+  detail::append_cost(out, c, named_mesh_of<M>, {}, machine);
   return out;
 }
 
@@ -265,9 +268,9 @@ constexpr auto const& explain() {
   struct page_of_step {
     static constexpr void write(page& out) {
       using ruled = typename detail::ruled_dims<detail::rule_list<L>>::type;
-      detail::put_head_of_step<actual<L>>(out);
-      detail::put_cost(out, dry_run<Program, L>(), named_mesh_of<typename L::mesh_type>,
-                       named_dims_of<L, ruled>, {});
+      detail::append_head_of_step<actual<L>>(out);
+      detail::append_cost(out, dry_run<Program, L>(), named_mesh_of<typename L::mesh_type>,
+                          named_dims_of<L, ruled>, {});
     }
   };
   return detail::kept_text<page_of_step>;
@@ -281,10 +284,10 @@ constexpr auto const& explain_rules() {
     static constexpr void write(page& out) {
       using ruled         = typename detail::ruled_dims<detail::rule_list<L>>::type;
       constexpr auto with = dry_run<Program, L>();
-      detail::put_head_of_rules<actual<L>>(out);
+      detail::append_head_of_rules<actual<L>>(out);
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (detail::put_rule(out, named_dims_of<L, ruled>, int{I}, with,
-                          dry_run<Program, detail::without_rule<L, I>>()),
+        (detail::append_rule(out, named_dims_of<L, ruled>, int{I}, with,
+                             dry_run<Program, detail::without_rule<L, I>>()),
          ...);
       }(std::make_index_sequence<static_cast<std::size_t>(ruled::rank)>{});
     }

@@ -26,7 +26,7 @@ struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimen
 
 /// "3 of 63 and one of 62": how many elements the parts of `d` hold, which differ.
 template<class Text>
-constexpr void put_uneven_parts(Text& out, placed const& d) {
+constexpr void append_uneven_parts(Text& out, placed const& d) {
   extent const full  = d.size / d.allocated_extent();
   extent const rest  = d.size % d.allocated_extent();
   extent const empty = d.parts - full - (rest > 0 ? 1 : 0);
@@ -34,7 +34,8 @@ constexpr void put_uneven_parts(Text& out, placed const& d) {
   int said           = 0;
   auto const parts   = [&](extent n, std::string_view of) {
     if (n > 0)
-      put(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ", of);
+      append(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ",
+               of);
   };
   parts(full, number_text(d.allocated_extent()));
   parts(rest > 0 ? 1 : 0, number_text(rest));
@@ -43,29 +44,30 @@ constexpr void put_uneven_parts(Text& out, placed const& d) {
 
 /// "batch   512 in 2 parts of 256 over rows", "vocab   251 in 4 parts, 3 of 63 and one of 62, over cols".
 template<class Text>
-constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d,
-                         std::size_t name_width) {
+constexpr void append_split(Text& out, named_mesh const& m, named_dims const& dims, int d,
+                            std::size_t name_width) {
   out += "  ";
-  put_left(out, dims.name(d), name_width);
-  put(out, "  ", number_text(dims[d].size));
+  append_padded(out, dims.name(d), name_width);
+  append(out, "  ", number_text(dims[d].size));
   int joining = 0;
   for (int axis : dims[d].over) joining += m.size(axis) > 1 ? 1 : 0;
   if (joining == 0) {
     out += ", whole";
-    for (int i = 0; i < dims[d].over.count; ++i) put(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
+    for (int i = 0; i < dims[d].over.count; ++i)
+      append(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
     if (dims[d].over.count > 0) out += dims[d].over.count == 1 ? " has one process)" : " have one process)";
   } else {
-    put(out, " in ", number_text(dims[d].parts));
+    append(out, " in ", number_text(dims[d].parts));
     if (dims[d].uneven()) {
       out += " parts, ";
-      put_uneven_parts(out, dims[d]);
+      append_uneven_parts(out, dims[d]);
       out += ", over ";
     } else {
-      put(out, " parts of ", number_text(dims[d].allocated_extent()), " over ");
+      append(out, " parts of ", number_text(dims[d].allocated_extent()), " over ");
     }
     int i = 0;
     for (int axis : dims[d].over)
-      if (m.size(axis) > 1) put(out, i++ == 0 ? "" : ", then ", m.axis(axis));
+      if (m.size(axis) > 1) append(out, i++ == 0 ? "" : ", then ", m.axis(axis));
   }
   out += '\n';
 }
@@ -84,33 +86,34 @@ constexpr axis_set splitting_set(named_mesh const& m, named_dims const& dims) {
 
 /// "8 processes: rows 2 x cols 4".
 template<class Text>
-constexpr void put_mesh(Text& out, named_mesh const& m) {
-  put(out, m.name, ", ");
-  put_count(out, m.processes(m.all()), "process", "processes");
-  for (int a = 0; a < m.count(); ++a) put(out, a == 0 ? ": " : " x ", m.axis(a), " ", number_text(m.size(a)));
+constexpr void append_mesh(Text& out, named_mesh const& m) {
+  append(out, m.name, ", ");
+  append_count(out, m.processes(m.all()), "process", "processes");
+  for (int a = 0; a < m.count(); ++a)
+    append(out, a == 0 ? ": " : " x ", m.axis(a), " ", number_text(m.size(a)));
   out += '\n';
 }
 
 template<class Text>
-constexpr void put_layout(Text& out, std::string_view name, named_mesh const& m, named_dims const& ruled) {
-  put(out, name, " on ");
-  put_mesh(out, m);
-  for (int d = 0; d < ruled.count; ++d) put_split(out, m, ruled, d, longest_name(ruled));
-  put(out, ruled.count == 0 ? "  every dimension" : "  every other dimension",
-      " is whole on every process\n");
+constexpr void append_layout(Text& out, std::string_view name, named_mesh const& m, named_dims const& ruled) {
+  append(out, name, " on ");
+  append_mesh(out, m);
+  for (int d = 0; d < ruled.count; ++d) append_split(out, m, ruled, d, longest_name(ruled));
+  append(out, ruled.count == 0 ? "  every dimension" : "  every other dimension",
+         " is whole on every process\n");
   axis_set const idle = m.joining(m.all()) & ~splitting_set(m, ruled);
   if (idle != 0) {
     out += "  nothing is split over ";
-    put_axes(out, m, idle);
+    append_axes(out, m, idle);
     out += ": processes that differ there alone hold the same\n";
   }
   out += '\n';
-  drawing{m, ruled, m.joining(m.all()), true}.put(out);
+  drawing{m, ruled, m.joining(m.all()), true}.append(out);
 }
 
 template<class Text>
-constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dims, extent element_bytes) {
-  for (int d = 0; d < dims.count; ++d) put_split(out, m, dims, d, longest_name(dims));
+constexpr void append_holding(Text& out, named_mesh const& m, named_dims const& dims, extent element_bytes) {
+  for (int d = 0; d < dims.count; ++d) append_split(out, m, dims, d, longest_name(dims));
   extent mine = 1;
   extent all  = 1;
   for (int d = 0; d < dims.count; ++d) {
@@ -122,21 +125,21 @@ constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dim
   bool uneven          = false;
   for (int d = 0; d < dims.count; ++d) uneven = uneven || dims[d].uneven();
   out += uneven ? "  every process has room for " : "  a process holds ";
-  put_extents(out, dims);
-  put(out, mine == 1 ? " element, " : " elements, ", bytes_text(mine * element_bytes));
-  if (over != 0) put(out, " of ", bytes_text(all * element_bytes));
+  append_extents(out, dims);
+  append(out, mine == 1 ? " element, " : " elements, ", bytes_text(mine * element_bytes));
+  if (over != 0) append(out, " of ", bytes_text(all * element_bytes));
   if (equal != 0) {
     out += "; equal on ";
-    put_axes(out, m, equal);
-    put(out, over == 0 ? ": each of " : ": each part is on ", thousands_text(m.processes(equal)),
-        over == 0 ? " processes holds all of it" : " processes");
+    append_axes(out, m, equal);
+    append(out, over == 0 ? ": each of " : ": each part is on ", thousands_text(m.processes(equal)),
+           over == 0 ? " processes holds all of it" : " processes");
   } else {
     out += over == 0 ? "; there is one process" : "; no two processes hold the same";
   }
   out += '\n';
   if (over == 0) return;
   out += '\n';
-  drawing{m, dims, over, false}.put(out);
+  drawing{m, dims, over, false}.append(out);
 }
 
 template<class L>
@@ -145,10 +148,10 @@ struct page_of_layout {
     using mesh_type = typename L::mesh_type;
     if constexpr (accepted<typename L::rules_verdict>) {
       using ruled = typename ruled_dims<rule_list<L>>::type;
-      put_layout(out, name<L>, named_mesh_of<mesh_type>, named_dims_of<L, ruled>);
+      append_layout(out, name<L>, named_mesh_of<mesh_type>, named_dims_of<L, ruled>);
     } else {
-      put(out, name<L>, " on ", name<mesh_type>, " is refused: ");
-      verdict_words<typename L::rules_verdict>::put(out);
+      append(out, name<L>, " on ", name<mesh_type>, " is refused: ");
+      verdict_words<typename L::rules_verdict>::append(out);
       out += '\n';
     }
   }
@@ -161,15 +164,15 @@ template<class T, class L, class... D>
 struct page_of_placement<T, L, shape<D...>> {
   static constexpr void write(page& out) {
     using verdict = placement_verdict<L, D...>;
-    put(out, "tensor<", to_string(element_of<T>), ", ", name<L>);
+    append(out, "tensor<", to_string(element_of<T>), ", ", name<L>);
     ((out += ", ", out += name<D>), ...);
     if constexpr (accepted<verdict>) {
       out += ">\n";
-      put_holding(out, named_mesh_of<typename L::mesh_type>, named_dims_of<L, shape<D...>>,
-                  extent{sizeof(T)});
+      append_holding(out, named_mesh_of<typename L::mesh_type>, named_dims_of<L, shape<D...>>,
+                     extent{sizeof(T)});
     } else {
       out += "> is refused: ";
-      verdict_words<verdict>::put(out);
+      verdict_words<verdict>::append(out);
       out += '\n';
     }
   }

@@ -17,45 +17,45 @@ namespace detail {
 
 /// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that makes up an all-reduce.
 template<class M, class T>
-constexpr void put_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over,
-                              collective_reason const& why) {
+constexpr void append_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over,
+                                 collective_reason const& why) {
   if (over == 0) return;
   ledger<M> machine;
   machine.template all_reduce<T>(op, nullptr, n, over);
   auto const noted  = machine.noted();
   extent const size = n * extent{sizeof(T)};
-  put(out, "  all_reduce of ", what, ", ", bytes_text(size), ", over ");
-  put_axes(out, named_mesh_of<M>, over);
-  put(out, ": sends ", bytes_text(noted.bytes_sent()));
+  append(out, "  all_reduce of ", what, ", ", bytes_text(size), ", over ");
+  append_axes(out, named_mesh_of<M>, over);
+  append(out, ": sends ", bytes_text(noted.bytes_sent()));
   if (noted.collectives().size() > 1) {
     out += " (as";
     for (std::size_t i = 0; i < noted.collectives().size(); ++i)
-      put(out, i == 0 ? " " : ", ", to_string(noted.collectives()[i].kind));
+      append(out, i == 0 ? " " : ", ", to_string(noted.collectives()[i].kind));
     out += ')';
   }
   out += "\n    because ";
-  put_reason(out, why, named_mesh_of<M>, over, op);
+  append_reason(out, why, named_mesh_of<M>, over, op);
   out += '\n';
 }
 
-/// The steps of a plan that are told: those of the fullest process.
+/// The steps of a plan that the text is about: those of the fullest process.
 template<class Steps>
-constexpr Steps const& told(Steps const& s) {
+constexpr Steps const& fullest_steps(Steps const& s) {
   return s;
 }
 template<class Steps>
-constexpr Steps const& told(uneven_steps<Steps> const& s) {
+constexpr Steps const& fullest_steps(uneven_steps<Steps> const& s) {
   return s.fullest;
 }
 
-/// Who does what is told of an operation with these loops.
+/// The subject of sentences about an operation with these loops.
 template<class L, class Loops>
-inline constexpr std::string_view who = is_uneven<L, Loops> ? "  the fullest process" : "  a process";
+inline constexpr std::string_view subject = is_uneven<L, Loops> ? "  the fullest process" : "  a process";
 
 template<class Verdict>
-constexpr void put_refusal(page& out) {
+constexpr void append_refusal(page& out) {
   out += "  is refused: ";
-  verdict_words<Verdict>::put(out);
+  verdict_words<Verdict>::append(out);
   out += '\n';
 }
 
@@ -63,33 +63,33 @@ constexpr std::string_view nothing_is_sent = "  nothing is sent: every process h
 
 /// "  x's gradient  is unreduced over rows: ..."
 template<class L, class Loops, class Operand>
-constexpr void put_unreduced(page& out, std::string_view what) {
+constexpr void append_unreduced(page& out, std::string_view what) {
   using mesh_type          = typename L::mesh_type;
   axis_set const unreduced = split_over<L, Loops> & ~split_over<L, Operand>;
-  put(out, "  the gradient of ", what);
+  append(out, "  the gradient of ", what);
   if (unreduced == 0) {
     out += " is whole: nothing to reduce\n";
     return;
   }
   out += " is unreduced over ";
-  put_axes(out, named_mesh_of<mesh_type>, unreduced);
+  append_axes(out, named_mesh_of<mesh_type>, unreduced);
   out += ": ";
-  put_reason(out, reason_to_sum<L, Loops>, named_mesh_of<mesh_type>, unreduced, reduction::sum);
+  append_reason(out, reason_to_sum<L, Loops>, named_mesh_of<mesh_type>, unreduced, reduction::sum);
   out += '\n';
 }
 
 template<class L, class S, class Gone, class T>
-constexpr void put_reduction(page& out, std::string_view what, std::string_view result) {
+constexpr void append_reduction(page& out, std::string_view what, std::string_view result) {
   using left  = without<S, Gone>;
   using plan  = nest_plan<L, left, S>;
   using loops = typename plan::loops;
-  put(out, who<L, loops>, " sums its ");
-  put_extents(out, named_dims_of<L, S>);
-  put(out, " of ", what, " to ");
-  put_extents(out, named_dims_of<L, left>);
+  append(out, subject<L, loops>, " sums its ");
+  append_extents(out, named_dims_of<L, S>);
+  append(out, " of ", what, " to ");
+  append_extents(out, named_dims_of<L, left>);
   out += '\n';
-  put_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>,
-                                           plan::finished_over, reason_to_sum<L, loops>);
+  append_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>,
+                                              plan::finished_over, reason_to_sum<L, loops>);
 }
 
 template<class L, class Out, class X, class Y, class T>
@@ -101,48 +101,48 @@ struct page_of_einsum {
   using summed_y = without<Y, without<without<Y, X>, Out>>;
   using product  = einsum_plan<L, Out, summed_x, summed_y>;
 
-  static constexpr void put_product(page& out) {
-    contraction_steps const& s = told(product::local);
-    out += who<L, typename product::loops>;
+  static constexpr void append_product(page& out) {
+    contraction_steps const& s = fullest_steps(product::local);
+    out += subject<L, typename product::loops>;
     if (s.by_gemm) {
       out += " multiplies ";
-      if (s.batch.iterations > 1) put(out, number_text(s.batch.iterations), " times ");
-      put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ",
-          number_text(s.swapped ? s.m : s.n));
+      if (s.batch.iterations > 1) append(out, number_text(s.batch.iterations), " times ");
+      append(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k),
+             " x ", number_text(s.swapped ? s.m : s.n));
       if (s.x.needed || s.y.needed || s.z.needed) {
         out += ", through copies of ";
         int const n = int{s.x.needed} + int{s.y.needed} + int{s.z.needed};
         int i       = 0;
-        if (s.x.needed) put(out, between(i++, n), "x");
-        if (s.y.needed) put(out, between(i++, n), "y");
-        if (s.z.needed) put(out, between(i++, n), "z");
+        if (s.x.needed) append(out, between(i++, n), "x");
+        if (s.y.needed) append(out, between(i++, n), "y");
+        if (s.z.needed) append(out, between(i++, n), "z");
       }
     } else {
       out += " multiplies and adds in one loop nest, ";
-      put_extents(out, named_dims_of<L, typename product::loops>);
+      append_extents(out, named_dims_of<L, typename product::loops>);
     }
-    put(out, ": ", count_text(s.flops), " flops\n");
+    append(out, ": ", count_text(s.flops), " flops\n");
   }
 
   static constexpr void write(page& out) {
-    put(out, "einsum of ");
-    put_tensor(out, "x", dims_as_written<X>);
-    put_tensor(out, " and y", dims_as_written<Y>);
-    put_tensor(out, " to z", dims_as_written<Out>);
-    put(out, " under ", name<L>, "\n");
+    append(out, "einsum of ");
+    append_tensor(out, "x", dims_as_written<X>);
+    append_tensor(out, " and y", dims_as_written<Y>);
+    append_tensor(out, " to z", dims_as_written<Out>);
+    append(out, " under ", name<L>, "\n");
     if constexpr (!accepted<typename plan::verdict>) {
-      put_refusal<typename plan::verdict>(out);
+      append_refusal<typename plan::verdict>(out);
     } else {
       if constexpr (!std::same_as<X, summed_x>)
-        put_reduction<L, X, without<X, summed_x>, T>(out, "x", "that");
+        append_reduction<L, X, without<X, summed_x>, T>(out, "x", "that");
       if constexpr (!std::same_as<Y, summed_y>)
-        put_reduction<L, Y, without<Y, summed_y>, T>(out, "y", "that");
-      put_product(out);
-      put_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over,
-                                   reason_to_sum<L, typename product::loops>);
+        append_reduction<L, Y, without<Y, summed_y>, T>(out, "y", "that");
+      append_product(out);
+      append_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over,
+                                      reason_to_sum<L, typename product::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
-      put_unreduced<L, typename product::loops, summed_x>(out, "x");
-      put_unreduced<L, typename product::loops, summed_y>(out, "y");
+      append_unreduced<L, typename product::loops, summed_x>(out, "x");
+      append_unreduced<L, typename product::loops, summed_y>(out, "y");
     }
   }
 };
@@ -155,13 +155,13 @@ struct page_of_reduce<L, X, shape<Along...>, T> {
   static constexpr void write(page& out) {
     using plan = reduce_plan<L, X, Along...>;
     out += "sum along ";
-    put_list<page, Along...>(out);
-    put_tensor(out, " of x", dims_as_written<X>);
-    put(out, " under ", name<L>, "\n");
+    append_list<page, Along...>(out);
+    append_tensor(out, " of x", dims_as_written<X>);
+    append(out, " under ", name<L>, "\n");
     if constexpr (!accepted<typename plan::verdict>) {
-      put_refusal<typename plan::verdict>(out);
+      append_refusal<typename plan::verdict>(out);
     } else {
-      put_reduction<L, X, shape<Along...>, T>(out, "x", "the sums");
+      append_reduction<L, X, shape<Along...>, T>(out, "x", "the sums");
       if (plan::finished_over == 0) out += nothing_is_sent;
       out += "  the gradient of x is that of the sum, on every element: nothing to reduce\n";
     }
@@ -172,27 +172,27 @@ template<class L, class Query, class Memory, class Key, class Q, class K, class 
 struct page_of_attention {
   static constexpr void write(page& out) {
     using plan = attention_plan<L, Query, Memory, Key, Q, K, V>;
-    put_tensor(out, "attention of q", dims_as_written<Q>);
-    put_tensor(out, " to k", dims_as_written<K>);
-    put_tensor(out, " and v", dims_as_written<V>);
-    put(out, ", positions ", name<Query>, " to ", name<Memory>, ", compared along ", name<Key>, ", under ",
-        name<L>, "\n");
+    append_tensor(out, "attention of q", dims_as_written<Q>);
+    append_tensor(out, " to k", dims_as_written<K>);
+    append_tensor(out, " and v", dims_as_written<V>);
+    append(out, ", positions ", name<Query>, " to ", name<Memory>, ", compared along ", name<Key>, ", under ",
+           name<L>, "\n");
     if constexpr (!accepted<typename plan::verdict>) {
-      put_refusal<typename plan::verdict>(out);
+      append_refusal<typename plan::verdict>(out);
     } else {
-      constexpr attention_steps s = told(plan::steps);
-      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.iterations),
-          s.pairs.iterations == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
-      if (s.shares.iterations > 1) put(out, number_text(s.shares.iterations), " times ");
-      put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ",
-          number_text(s.depth), " elements: ");
-      put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
+      constexpr attention_steps s = fullest_steps(plan::steps);
+      append(out, subject<L, typename plan::loops>, " has ", thousands_text(s.pairs.iterations),
+             s.pairs.iterations == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
+      if (s.shares.iterations > 1) append(out, number_text(s.shares.iterations), " times ");
+      append(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ",
+             number_text(s.depth), " elements: ");
+      append(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
       out += nothing_is_sent;
       if constexpr (plan::memory_unreduced == 0) {
         out += "  the gradients of q, k and v are whole: nothing to reduce\n";
       } else {
-        put_unreduced<L, typename plan::loops, K>(out, "k");
-        put_unreduced<L, typename plan::loops, V>(out, "v");
+        append_unreduced<L, typename plan::loops, K>(out, "k");
+        append_unreduced<L, typename plan::loops, V>(out, "v");
       }
     }
   }
@@ -203,26 +203,26 @@ struct page_of_gather {
   static constexpr void write(page& out) {
     using plan      = gather_plan<L, Table, V, Ids>;
     using mesh_type = typename L::mesh_type;
-    put(out, "gather along ", name<V>, " from ");
-    put_tensor(out, "table", dims_as_written<Table>);
-    put_tensor(out, " by ids", dims_as_written<Ids>);
-    put(out, " under ", name<L>, "\n");
+    append(out, "gather along ", name<V>, " from ");
+    append_tensor(out, "table", dims_as_written<Table>);
+    append_tensor(out, " by ids", dims_as_written<Ids>);
+    append(out, " under ", name<L>, "\n");
     if constexpr (!accepted<typename plan::verdict>) {
-      put_refusal<typename plan::verdict>(out);
+      append_refusal<typename plan::verdict>(out);
     } else {
       constexpr placed along = placed_under<L, V>;
-      extent const ids       = told(plan::rows).ids;
-      put(out, who<L, typename plan::loops>, " looks ", thousands_text(ids),
-          ids == 1 ? " id up in " : " ids up in ");
+      extent const ids       = fullest_steps(plan::rows).ids;
+      append(out, subject<L, typename plan::loops>, " looks ", thousands_text(ids),
+             ids == 1 ? " id up in " : " ids up in ");
       if (split_over<L, shape<V>> != 0)
-        put(out, "its ", thousands_text(along.allocated_extent()), " of the ", thousands_text(along.size),
-            " rows\n");
-      else put(out, "all ", thousands_text(along.size), " rows\n");
+        append(out, "its ", thousands_text(along.allocated_extent()), " of the ", thousands_text(along.size),
+               " rows\n");
+      else append(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;
-      put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>,
-                                   plan::finished_over, reason_to_look_up<L, typename plan::loops>);
+      append_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>,
+                                      plan::finished_over, reason_to_look_up<L, typename plan::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
-      put_unreduced<L, typename plan::loops, Table>(out, "table");
+      append_unreduced<L, typename plan::loops, Table>(out, "table");
     }
   }
 };
@@ -236,40 +236,41 @@ struct page_of_reshard {
   static constexpr void write(page& out) {
     using plan      = reshard_plan<From, To, S, Unreduced>;
     using mesh_type = typename From::mesh_type;
-    put_tensor(out, "reshard of x", dims_as_written<S>);
-    put(out, " from ", name<From>, " to ", name<To>);
+    append_tensor(out, "reshard of x", dims_as_written<S>);
+    append(out, " from ", name<From>, " to ", name<To>);
     if constexpr (Unreduced != 0) {
       out += ", while it is a sum over ";
-      put_axes(out, named_mesh_of<mesh_type>, Unreduced);
+      append_axes(out, named_mesh_of<mesh_type>, Unreduced);
     }
     out += '\n';
     if constexpr (!accepted<typename plan::verdict>) {
-      put_refusal<typename plan::verdict>(out);
+      append_refusal<typename plan::verdict>(out);
     } else {
       reshard_steps const& steps = plan::steps;
       if (steps.count == 0) out += "  every process has its part already: it is free\n";
       extent sent = 0;
       for (auto const& move : steps) {
         if (move.over == 0) {
-          put(out, "  copy, ", bytes_text(move.send * extent{sizeof(T)}), " to ",
-              bytes_text(move.result * extent{sizeof(T)}), ": free\n");
-          put(out, "    because ", move.send < move.result ? "padding is added" : "padding is removed", "\n");
+          append(out, "  copy, ", bytes_text(move.send * extent{sizeof(T)}), " to ",
+                 bytes_text(move.result * extent{sizeof(T)}), ": free\n");
+          append(out, "    because ", move.send < move.result ? "padding is added" : "padding is removed",
+                 "\n");
           continue;
         }
-        put(out, "  ", name_of_transfer(move), " over ");
-        put_axes(out, named_mesh_of<mesh_type>, move.over);
-        put(out, ", ", bytes_text(move.send * extent{sizeof(T)}), " to ",
-            bytes_text(move.result * extent{sizeof(T)}));
+        append(out, "  ", name_of_transfer(move), " over ");
+        append_axes(out, named_mesh_of<mesh_type>, move.over);
+        append(out, ", ", bytes_text(move.send * extent{sizeof(T)}), " to ",
+               bytes_text(move.result * extent{sizeof(T)}));
         if (extent const bytes = sent_by_one(move, extent{sizeof(T)}); bytes > 0)
-          put(out, ": sends ", bytes_text(bytes));
+          append(out, ": sends ", bytes_text(bytes));
         else out += ": free";
         sent += sent_by_one(move, extent{sizeof(T)});
         out += "\n    because ";
-        put_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over, reduction::sum,
-                   move.what);
+        append_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over,
+                      reduction::sum, move.what);
         out += '\n';
       }
-      if (steps.count > 1) put(out, "  in all it sends ", bytes_text(sent), "\n");
+      if (steps.count > 1) append(out, "  in all it sends ", bytes_text(sent), "\n");
     }
   }
 };

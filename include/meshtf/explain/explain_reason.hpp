@@ -32,8 +32,8 @@ constexpr int split_by(named_dims const& dims, int axis) {
 /// For a value that moves from `why.loops` to `why.to`: what a move over these axes does to each. On a long
 /// way, an axis may split a dimension that it splits at neither end.
 template<class Text>
-constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
-                                  transfer_kind what) {
+constexpr void append_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m,
+                                     axis_set over, transfer_kind what) {
   bool first = true;
   for (int a = 0; a < m.count(); ++a) {
     if (!among(over, a)) continue;
@@ -46,53 +46,53 @@ constexpr void put_reason_to_move(Text& out, collective_reason const& why, named
     std::string_view const there = to < 0 ? "" : why.to.name(to);
     switch (what) {
       case transfer_kind::slice:
-        put(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on");
+        append(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on");
         break;
       case transfer_kind::all_gather:
-        put(out, from < 0 ? "the value" : here, " is no longer split over ", axis);
+        append(out, from < 0 ? "the value" : here, " is no longer split over ", axis);
         break;
-      case transfer_kind::all_reduce: put(out, "the sum over ", axis, " is due"); break;
+      case transfer_kind::all_reduce: append(out, "the sum over ", axis, " is due"); break;
       case transfer_kind::reduce_scatter:
-        put(out, "the sum over ", axis, " is due");
-        if (to >= 0) put(out, ", and ", there, " is split over it from now on");
+        append(out, "the sum over ", axis, " is due");
+        if (to >= 0) append(out, ", and ", there, " is split over it from now on");
         break;
       default:  // all-to-all and permute
-        if (from >= 0 && to >= 0 && here != there) put(out, axis, " goes from ", here, " to ", there);
-        else if (from >= 0 && to >= 0) put(out, axis, " changes its place among the axes of ", there);
-        else if (from >= 0) put(out, axis, " leaves ", here);
-        else if (to >= 0) put(out, axis, " comes to ", there);
-        else put(out, "parts change places along ", axis);
+        if (from >= 0 && to >= 0 && here != there) append(out, axis, " goes from ", here, " to ", there);
+        else if (from >= 0 && to >= 0) append(out, axis, " changes its place among the axes of ", there);
+        else if (from >= 0) append(out, axis, " leaves ", here);
+        else if (to >= 0) append(out, axis, " comes to ", there);
+        else append(out, "parts change places along ", axis);
     }
   }
 }
 
 /// Why a collective over the axes `over` is called, and `what` it does if it moves a value.
 template<class Text>
-constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
-                          reduction op, transfer_kind what = transfer_kind::all_reduce) {
+constexpr void append_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
+                             reduction op, transfer_kind what = transfer_kind::all_reduce) {
   if (why.words != nullptr) {
     out += why.words;
   } else if (why.to.names != nullptr) {
-    put_reason_to_move(out, why, m, over, what);
+    append_reason_to_move(out, why, m, over, what);
   } else {
     int said = 0;
     for (int d = 0; d < why.loops.count; ++d) {
       axis_set const along = m.joining(why.loops[d].over.set() & over);
       if (along == 0) continue;
       if (said++ == 0) {
-        put(out, why.loops.name(d), " is ");
+        append(out, why.loops.name(d), " is ");
         if (op == reduction::sum) out += why.done;
         else if (op == reduction::product) out += "multiplied";
-        else put(out, "searched for its ", op == reduction::max ? "maximum" : "minimum");
+        else append(out, "searched for its ", op == reduction::max ? "maximum" : "minimum");
         out += " and split over ";
       } else {
-        put(out, ", and ", why.loops.name(d), " over ");
+        append(out, ", and ", why.loops.name(d), " over ");
       }
-      put_axes(out, m, along);
+      append_axes(out, m, along);
     }
     if (said == 0) {
       out += "what processes hold along ";
-      put_axes(out, m, over);
+      append_axes(out, m, over);
       out += " is joined";
     }
   }

@@ -74,7 +74,7 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
   }
   for (std::size_t i = 0; i < down.count; ++i) {
     if (down.index[i] < 0) {
-      s.say("...");
+      s.line_of_text("...");
       s.y += 10;
       continue;
     }
@@ -99,16 +99,16 @@ template<class Sheet>
 constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled,
                            int max_lines) {
   typename Sheet::line_text head;
-  put(head, name, " on ");
-  put_mesh(head, m);
+  append(head, name, " on ");
+  append_mesh(head, m);
   s.heading(head.view().substr(0, head.size() - 1));
   for (int d = 0; d < ruled.count; ++d) {
     typename Sheet::line_text words;
-    put_split(words, m, ruled, d, longest_name(ruled));
-    s.say(words.view().substr(2, words.size() - 3), d);
+    append_split(words, m, ruled, d, longest_name(ruled));
+    s.line_of_text(words.view().substr(2, words.size() - 3), d);
   }
-  s.say(ruled.count == 0 ? "every dimension is whole on every process"
-                         : "every other dimension is whole on every process");
+  s.line_of_text(ruled.count == 0 ? "every dimension is whole on every process"
+                                  : "every other dimension is whole on every process");
   draw_mesh(s, m, ruled, max_lines);
 }
 
@@ -118,13 +118,13 @@ constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m,
 template<class Words>
 constexpr Words words_of(call_group const& g, named_mesh const& m) {
   Words words;
-  put(words, to_string(g.first.kind), " over ");
-  put_axes(words, m, g.first.over);
+  append(words, to_string(g.first.kind), " over ");
+  append_axes(words, m, g.first.over);
   words += ": ";
   if (g.first.site.operation[0] == '\0') words += "outside of operations";
   else words += site_text(g.first.site);
   words += ", ";
-  put_count(words, g.calls, "call", "calls");
+  append_count(words, g.calls, "call", "calls");
   return words;
 }
 
@@ -149,15 +149,15 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   constexpr std::size_t max_shown = 10;
   constexpr extent longest        = 560;
   typename Sheet::line_text head;
-  put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()),
-      " in ");
-  put_count(head, c.calls(), "call", "calls");
+  append(head, "What one process sends", under.empty() ? "" : " under ", under, ": ",
+         bytes_text(c.bytes_sent()), " in ");
+  append_count(head, c.calls(), "call", "calls");
   s.heading(head);
   for (int a = 0; a < m.count(); ++a) {
     if (m.size(a) < 2) continue;
     typename Sheet::line_text words;
-    put(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
-    s.say(words, a);
+    append(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
+    s.line_of_text(words, a);
   }
   call_groups const groups = sorted_groups(c);
   if (groups.count == 0) return;
@@ -171,7 +171,7 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   s.y += 4;
   for (std::size_t k = 0; k < groups.count && k < max_shown; ++k) {
     call_group const& g = groups.group[k];
-    s.say(words_of<typename Sheet::line_text>(g, m));
+    s.line_of_text(words_of<typename Sheet::line_text>(g, m));
     extent const length = pixels_of(g.sent, largest, longest);
     s.y += 16;
     if (length > 0)
@@ -181,9 +181,9 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   }
   if (calls_left_out > 0) {
     typename Sheet::line_text rest{"and "};
-    put_count(rest, calls_left_out, "more call", "more calls");
-    put(rest, ", ", bytes_text(left_out));
-    s.say(rest);
+    append_count(rest, calls_left_out, "more call", "more calls");
+    append(rest, ", ", bytes_text(left_out));
+    s.line_of_text(rest);
   }
   s.axis(Sheet::edge, longest, largest, bytes_text,
          "bytes sent by one process; the colour is that of the call's first axis");
@@ -199,8 +199,8 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
   constexpr extent high            = 150;
   constexpr std::size_t max_points = 200;
   typename Sheet::line_text head;
-  put(head, "What one process holds", under.empty() ? "" : " under ", under, ": ", bytes_text(c.peak_bytes()),
-      " at the peak");
+  append(head, "What one process holds", under.empty() ? "" : " under ", under, ": ",
+         bytes_text(c.peak_bytes()), " at the peak");
   s.heading(head);
 
   auto const peaks = c.local_peaks();
@@ -210,10 +210,10 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     for (std::size_t i = 0; i < n; ++i)
       if (peaks[i].live > peaks[highest].live) highest = i;
     typename Sheet::line_text words{"highest at number "};
-    put(words, thousands_text(static_cast<extent>(highest) + 1), ": ",
-        highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
-    s.say(words);
-    s.say("in the backward pass", 3);
+    append(words, thousands_text(static_cast<extent>(highest) + 1), ": ",
+           highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
+    s.line_of_text(words);
+    s.line_of_text("in the backward pass", 3);
     s.y += 16;
 
     extent const top     = s.y;
@@ -250,7 +250,7 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
 
   if (c.at_peak().bytes() == 0) return;
   s.y += 8;
-  s.say("What lives at the peak:");
+  s.line_of_text("What lives at the peak:");
   extent x = Sheet::edge;
   s.y += 16;
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
@@ -262,16 +262,17 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
     if (extent const bytes = c.at_peak().by_kind[h]; bytes > 0) {
       typename Sheet::line_text words;
-      put(words, to_string(held_for{static_cast<std::uint8_t>(h)}), ": ", bytes_text(bytes), ", ",
-          decimal_text(100 * static_cast<double>(bytes) / static_cast<double>(c.at_peak().bytes()), 0), " %");
-      s.say(words, static_cast<extent>(h));
+      append(words, to_string(held_for{static_cast<std::uint8_t>(h)}), ": ", bytes_text(bytes), ", ",
+             decimal_text(100 * static_cast<double>(bytes) / static_cast<double>(c.at_peak().bytes()), 0),
+             " %");
+      s.line_of_text(words, static_cast<extent>(h));
     }
   for (std::size_t k = 0; k < c.at_peak().sites && k < 6; ++k) {
     held_arrays const& held = c.at_peak().largest[k];
     typename Sheet::line_text words;
-    put(words, bytes_text(held.bytes), " of ", to_string(held.what));
-    if (held.site.operation[0] != '\0') put(words, ": ", site_text(held.site));
-    s.say(words, static_cast<extent>(held.what));
+    append(words, bytes_text(held.bytes), " of ", to_string(held.what));
+    if (held.site.operation[0] != '\0') append(words, ": ", site_text(held.site));
+    s.line_of_text(words, static_cast<extent>(held.what));
   }
 }
 
@@ -284,16 +285,16 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
                         Cost const& b, named_mesh const& m) {
   constexpr extent longest = 480;
   typename Sheet::line_text head;
-  put(head, "A step under ", first, " and under ", second, ", one process");
+  append(head, "A step under ", first, " and under ", second, ", one process");
   s.heading(head);
-  s.say(first, 0);
-  s.say(second, 1);
+  s.line_of_text(first, 0);
+  s.line_of_text(second, 1);
   auto const pair = [&](std::string_view what, std::string_view name, extent x, extent y, auto const& words) {
     if (x == 0 && y == 0) return;
     typename Sheet::line_text label;
-    put(label, what, name);
+    append(label, what, name);
     s.y += 4;
-    s.say(label);
+    s.line_of_text(label);
     for (int k = 0; k < 2; ++k) {
       extent const n      = k == 0 ? x : y;
       extent const length = pixels_of(n, std::max(x, y), longest);
@@ -315,7 +316,7 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
   for (int k = 0; k < m.count(); ++k)
     pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
   s.y += 4;
-  s.say("each pair of bars has its own scale, from 0");
+  s.line_of_text("each pair of bars has its own scale, from 0");
 }
 
 template<class L, class Sheet>
@@ -325,8 +326,8 @@ constexpr void draw_layout_of(Sheet& s, int max_lines = 8) {
     draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>, max_lines);
   } else {
     fixed_text<1023> words;
-    put(words, name<L>, " is refused: ");
-    verdict_words<typename L::rules_verdict>::put(words);
+    append(words, name<L>, " is refused: ");
+    verdict_words<typename L::rules_verdict>::append(words);
     s.heading(words);
   }
 }
@@ -414,7 +415,7 @@ constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a,
   constexpr std::string_view first  = detail::name<actual<L>>;
   constexpr std::string_view second = detail::name<actual<Other>>;
   fixed_text<511> title;
-  detail::put(title, first, " beside ", second);
+  detail::append(title, first, " beside ", second);
   return detail::drawn(
       title, [&](auto& s) { detail::draw_beside<actual<L>, actual<Other>>(s, a, b); },
       " class=\"columns\" preserveAspectRatio=\"xMinYMin\"");

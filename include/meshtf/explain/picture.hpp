@@ -118,7 +118,7 @@ struct drawing {
   }
 
   template<class Text>
-  constexpr void put(Text& out) const {
+  constexpr void append(Text& out) const {
     selection const down_to = select(rows(), max_rows);
     std::size_t margin      = 0;
     std::size_t width       = 0;
@@ -168,12 +168,13 @@ struct drawing {
       }
       for (int n = 0; n < lines(); ++n) {
         out += "  ";
-        put_left(out, n == 0 ? place(down(), at(down_to.index[i], 0)).view() : std::string_view{}, margin);
+        append_padded(out, n == 0 ? place(down(), at(down_to.index[i], 0)).view() : std::string_view{},
+                      margin);
         out += ' ';
         for (std::size_t k = 0; k < columns_drawn.count; ++k) {
           bool const gap = columns_drawn.index[k] < 0;
           out += "| ";
-          put_left(
+          append_padded(
               out,
               gap ? std::string_view{"..."} : line(n, at(down_to.index[i], columns_drawn.index[k])).view(),
               gap ? 3 : width);

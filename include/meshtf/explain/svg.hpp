@@ -100,14 +100,14 @@ struct svg_sheet {
     widen(x + (kind == "e" ? 0 : static_cast<extent>(words.size()) * letter));
   }
   /// A line of text below everything else, after a mark in a colour if `colour` is one.
-  constexpr void say(std::string_view words, extent colour = -1, std::string_view kind = {}) {
+  constexpr void line_of_text(std::string_view words, extent colour = -1, std::string_view kind = {}) {
     y += line;
     if (colour >= 0) bar(edge, y - 4, 12, colour);
     text(colour >= 0 ? edge + 20 : edge, y, words, kind);
   }
   constexpr void heading(std::string_view words) {
     if (y > edge) y += line;
-    say(words, -1, "h");
+    line_of_text(words, -1, "h");
     y += 4;
   }
 
@@ -155,7 +155,7 @@ struct svg_sheet {
     text(x, y, words(extent{0}));
     text(x + length / 2, y, words(largest / 2), "m");
     text(x + length, y, words(largest), "e");
-    say(what);
+    line_of_text(what);
   }
 };
 

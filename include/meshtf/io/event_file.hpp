@@ -94,7 +94,7 @@ struct event_record {
   static constexpr char const* version = "brain.Event:2";
 
   static std::string framed(std::string const& event);
-  /// What is behind the start of a training.
+  /// The first record of a log.
   static std::string of_version(double time);
   /// A reader that has seen later steps, before the training went back to a checkpoint, forgets them.
   static std::string of_restart(double time, std::uint64_t next_step);

@@ -105,9 +105,10 @@ private:
 ///     log.scalar("loss", loss, step);
 ///     log.histograms(parameters(net), step);
 ///
-/// A training that goes on says how many steps are behind it. What the log has of later steps (the training
-/// was cut off after its last checkpoint) is taken away, as it will come again, and what is logged of steps
-/// that are behind is not written again: so no step is there twice. Steps count from 1, and never go back.
+/// A training that resumes says how many steps it has completed. What the log has of later steps (the
+/// training
+/// was cut off after its last checkpoint) is taken away, as it will come again, and what is logged of
+/// completed steps is not written again, so no step is there twice. Steps count from 1 and never decrease.
 ///
 /// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one
 /// line on stderr, with its step. Training goes on.
@@ -118,7 +119,7 @@ private:
 /// another job writes it; `data_error` if a file there is damaged.
 class log_to {
 public:
-  explicit log_to(std::string const& folder, std::uint64_t behind = 0,
+  explicit log_to(std::string const& folder, std::uint64_t completed_steps = 0,
                   boost::mpi::communicator const& world = {});
 
   /// A number that all processes have, or that process 0 knows best. Sends nothing.
@@ -181,20 +182,20 @@ public:
 
 private:
   void come_to(std::uint64_t step);
-  bool writes(std::uint64_t step) const { return files_ && step > behind_; }
+  bool writes(std::uint64_t step) const { return files_ && step > completed_steps_; }
 
-  std::uint64_t behind_;
+  std::uint64_t completed_steps_;
   std::uint64_t latest_ = 0;
   std::unique_ptr<detail::log_files> files_;  // on process 0
 };
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t behind,
+MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t completed_steps,
                              boost::mpi::communicator const& world)
-    : behind_{behind} {
+    : completed_steps_{completed_steps} {
   agreed(world, [&] {
-    if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, behind);
+    if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, completed_steps);
   });
 }
 
@@ -210,8 +211,9 @@ MESHTF_DEFINE void log_to::text(std::string const& name, std::string_view words,
 
 MESHTF_DEFINE void log_to::come_to(std::uint64_t step) {
   if (step < latest_)
-    throw software_error("a log of step " + std::to_string(step) + " behind one of step " +
-                         std::to_string(latest_) + ": steps of a log don't go back");
+    throw software_error("expected a step of at least " + std::to_string(latest_) +
+                         ", which was logged last, got step " + std::to_string(step) +
+                         ": log steps in ascending order");
   latest_ = step;
 }
 

@@ -63,10 +63,11 @@ private:
 /// The log of a training in a folder, on the process that writes it.
 class log_files {
 public:
-  /// Goes on behind step `behind`: what is there of later steps will come again, so it is taken away.
+  /// Continues after step `completed_steps`: what is there of later steps will come again, so it is taken
+  /// away.
   /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, or
   /// another job writes this one; `data_error` if a file is damaged.
-  log_files(std::string const& folder, std::uint64_t behind);
+  log_files(std::string const& folder, std::uint64_t completed_steps);
 
   void scalar(std::string const& name, double x, std::uint64_t step);
   void text(std::string const& name, std::string_view words, std::uint64_t step);
@@ -80,9 +81,9 @@ private:
   static std::string number(double x);
   static std::string line(double time, std::uint64_t step, std::string const& name);
   /// Where the first event of a later step begins, or one that was not written to its end.
-  std::uint64_t end_of_events(std::uint64_t behind) const;
+  std::uint64_t end_of_events(std::uint64_t completed_steps) const;
   [[noreturn]] void throw_damaged(std::uint64_t at) const;
-  std::uint64_t end_of_lines(std::uint64_t behind) const;
+  std::uint64_t end_of_lines(std::uint64_t completed_steps) const;
   void put(std::string const& event, std::string const& line);
   /// One line on stderr, once for each name.
   void say_not_finite(std::string const& name, double x, std::uint64_t step);
@@ -150,15 +151,16 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
                     ": name another folder");
 }
 
-MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t behind)
+MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t completed_steps)
     : folder_{made(folder)}, events_{folder + "/events.out.tfevents.meshtf"}, lines_{folder + "/log.jsonl"} {
   for (auto const* file : {&events_, &lines_})
-    if (behind == 0 && file->size() > 0)
+    if (completed_steps == 0 && file->size() > 0)
       throw usage_error("expected a folder without a log for a training that begins, got " + file->path() +
                         ": go on from there, or name another folder");
-  events_.cut(end_of_events(behind));
-  lines_.cut(end_of_lines(behind));
-  put(events_.size() == 0 ? event_record::of_version(now()) : event_record::of_restart(now(), behind + 1),
+  events_.cut(end_of_events(completed_steps));
+  lines_.cut(end_of_lines(completed_steps));
+  put(events_.size() == 0 ? event_record::of_version(now())
+                          : event_record::of_restart(now(), completed_steps + 1),
       "");
 }
 
@@ -233,7 +235,7 @@ MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::
   return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
 }
 
-MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const {
+MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_steps) const {
   std::uint64_t at = 0;
   while (at < events_.size()) {
     auto const head = events_.read(at, 12);
@@ -248,7 +250,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const
     auto const event = std::string_view{rest}.substr(0, static_cast<std::size_t>(size));
     if (little_endian(masked_checksum::of(event)) != rest.substr(event.size())) throw_damaged(at);
     if (at == 0 && event.find(event_record::version) == std::string_view::npos) throw_damaged(at);
-    if (auto const step = event_record::step_of(event); step && *step > behind) break;
+    if (auto const step = event_record::step_of(event); step && *step > completed_steps) break;
     at += 16 + size;
   }
   return at;
@@ -259,7 +261,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const
                    std::to_string(at) + ": the file is damaged or of another kind: move it away");
 }
 
-MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const {
+MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_steps) const {
   constexpr std::string_view begins = "{\"step\":";
   std::uint64_t end                 = 0;
   std::string line;
@@ -276,7 +278,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const 
         throw data_error("expected lines of a log in " + lines_.path() +
                          ", got another kind of line behind byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
-      if (step > behind) return end;
+      if (step > completed_steps) return end;
       end = at;
       line.clear();
     }

@@ -220,14 +220,14 @@ private:
     extent const high   = s.out / 16;
     extent const taps   = s.taps[1] * s.taps[2];
     // squares that lie beside each other in the filter: more of them write to too many places
-    constexpr extent beside = 4;
-    parallel_for((high + beside - 1) / beside, 1, s.filter_elements(), [&](extent begin, extent end) {
-      for (extent first = begin * beside; first < std::min(end * beside, high); first += beside)
+    constexpr extent adjacent = 4;
+    parallel_for((high + adjacent - 1) / adjacent, 1, s.filter_elements(), [&](extent begin, extent end) {
+      for (extent first = begin * adjacent; first < std::min(end * adjacent, high); first += adjacent)
         for (extent i = 0; i < across; ++i)
           for (extent tap = 0; tap < taps; ++tap) {
             float const* const rows = from + tap / s.taps[2] * s.filter_tap[1] +
                                       tap % s.taps[2] * s.filter_tap[2] + 16 * i * s.filter_in;
-            for (extent o = first; o < std::min(first + beside, high); ++o)
+            for (extent o = first; o < std::min(first + adjacent, high); ++o)
               copy_transposed<lanes<float, default_arch>>(16, 16, rows + 16 * o, s.filter_in,
                                                           to + ((o * across + i) * taps + tap) * 256, 16);
           }

@@ -21,7 +21,7 @@ namespace detail {
 /// Makes the padding of a gradient zero, so that passes over the whole array (a norm, a part of it that
 /// another process updates) may read it.
 template<class T, class L, class... D>
-constexpr void clear_padding_of_gradient(parameter<T, L, D...>& w) {
+constexpr void clear_gradient_padding(parameter<T, L, D...>& w) {
   if constexpr (is_uneven<L, shape<D...>>) {
     // what is not counted now is no padding: earlier passes may have counted it
     all_counted const all{w.machine()};

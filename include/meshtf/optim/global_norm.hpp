@@ -154,7 +154,7 @@ constexpr void finish_gradients(List const& list) {
     buckets sent{machine_of_gradients(list), count_in(list)};
     list.for_each([&sent](auto& w) {
       if (!w.slot().sum) return;
-      clear_padding_of_gradient(w);
+      clear_gradient_padding(w);
       sent.sum(w.slot(), w.size);
     });
     sent.send();

@@ -32,7 +32,7 @@ struct trained {
 };
 
 template<class T, class L, class S>
-constexpr void clear_padding_of(machine<L>& m, T* shard) {
+constexpr void clear_shard_padding(machine<L>& m, T* shard) {
   m.run(task::clear_padding<T>{}, shard_plan<actual<L>, S>, shard);
 }
 
@@ -42,7 +42,7 @@ constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool share
                                             treatments const& treated) {
   using shape_type               = shape<D...>;
   void (*clear)(machine<L>&, T*) = nullptr;
-  if constexpr (is_uneven<L, shape_type>) clear = &clear_padding_of<T, L, shape_type>;
+  if constexpr (is_uneven<L, shape_type>) clear = &clear_shard_padding<T, L, shape_type>;
   return {*w.handle(),
           w.slot(),
           parts_of_replicas<L, shape_type>(shares),

@@ -77,10 +77,10 @@ struct displace_steps {
                      .from_allocated = e.allocated[in],
                      .to             = e.local[out],
                      .to_allocated   = e.allocated[out]};
-    bool behind = false;
+    bool is_inner = false;
     for (int d : l.operand[0])
-      if (d == in) behind = true;
-      else (behind ? s.inner : s.outer) *= e.allocated[d];
+      if (d == in) is_inner = true;
+      else (is_inner ? s.inner : s.outer) *= e.allocated[d];
     return s;
   }
 

@@ -50,10 +50,10 @@ struct convolution_in_parts {
   /// Lines along dimension `i` of x, and of x with its halo.
   constexpr displace_steps lines(int i, extent from, extent to) const {
     displace_steps s{.from = from, .from_allocated = from, .to = to, .to_allocated = to};
-    bool behind = false;
+    bool is_inner = false;
     for (int d : loops.operand[0])
-      if (d == loops.along[i]) behind = true;
-      else (behind ? s.inner : s.outer) *= loops.dim[d].allocated_extent();
+      if (d == loops.along[i]) is_inner = true;
+      else (is_inner ? s.inner : s.outer) *= loops.dim[d].allocated_extent();
     return s;
   }
 };

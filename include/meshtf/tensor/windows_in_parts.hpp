@@ -95,10 +95,10 @@ struct widening {
   /// Lines along dimension `i`.
   constexpr displace_steps lines(int i, extent from, extent to) const {
     displace_steps s{.from = from, .from_allocated = from, .to = to, .to_allocated = to};
-    bool behind = false;
+    bool is_inner = false;
     for (int d : array())
-      if (d == loops.along[i]) behind = true;
-      else (behind ? s.inner : s.outer) *= now[d];
+      if (d == loops.along[i]) is_inner = true;
+      else (is_inner ? s.inner : s.outer) *= now[d];
     return s;
   }
 };

@@ -94,7 +94,7 @@ using of_two_verdict = typename of_two_use<F::meets, F::used, X, Y>::type;
 
 /// Puts the gradient g(dz, x) of an operand that met a number on the tape.
 template<class G, class Z, class X>
-constexpr void record_beside_number(Z& z, X const& x, G const& g) {
+constexpr void record_with_number(Z& z, X const& x, G const& g) {
   if (wants_gradient(x))
     record(z, [x = keep(x), g](auto const& dz) {
       contribute(x.target(), each<typename X::element_type, typename X::shape_type>(g, dz, x.value()));
@@ -114,7 +114,7 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
     x.machine().begin_operation(name, at);
     auto z = each<T, shape_in<X>>(function::with_number_right<F, C>{y}, x);
     if constexpr (sloped)
-      record_beside_number(z, x, function::with_number_right<typename F::gradient::left, C>{y});
+      record_with_number(z, x, function::with_number_right<typename F::gradient::left, C>{y});
     return z;
   } else if constexpr (Number<X>) {
     auto const& y = local_terms(q);
@@ -122,7 +122,7 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
     y.machine().begin_operation(name, at);
     auto z = each<T, shape_in<Y>>(function::with_number_left<F, C>{x}, y);
     if constexpr (sloped)
-      record_beside_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
+      record_with_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
     return z;
   } else {
     using verdict = first_objection<operands_fit<X, Y>,
