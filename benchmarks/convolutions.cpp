@@ -1,6 +1,6 @@
-// Convolutions: each beside the primitive of oneDNN that it calls, shape by shape, and steps of two networks:
-// a block of ResNet-18 at 56x56x64, and the net of examples/images. One process alone, or two that split the
-// batch. benchmarks/peers/images_with_pytorch.py has the same steps in PyTorch.
+// Convolutions: each compared with the primitive of oneDNN that it calls, shape by shape, and steps of two
+// networks: a block of ResNet-18 at 56x56x64, and the net of examples/images. One process alone, or two that
+// split the batch. benchmarks/peers/images_with_pytorch.py has the same steps in PyTorch.
 #include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"

@@ -66,7 +66,7 @@ def flops(p):
 def memory(p):
     """Of one process: parameters and two moments, and then the larger of all gradients and what is kept for them: by each layer for each token 4
     vectors of the width (two sums and their norms), and 12 that are split with the heads and hidden units (query, key, value, mixture, the hidden
-    units twice); behind the layers a sum and its norm, the vocabulary's scores and their gradient."""
+    units twice); after the layers a sum and its norm, the vocabulary's scores and their gradient."""
     parts = p.processes if p.split == "tensor" else 1
     here = tokens(p) / (p.processes if p.split == "data" else 1)
     kept = here * (p.width * p.layers * (4 + 12 / parts) + 2 * p.width + 2 * p.vocabulary / parts)
@@ -79,7 +79,7 @@ def sent_for_data(p):
 
 
 def sent_for_tensor(p):
-    """An activation is added up over the processes behind attention and behind the feed-forward part, in the backward pass as well; once for the
+    """An activation is added up over the processes after attention and after the feed-forward part, in the backward pass as well; once for the
     embedding, and once for the gradient of what the scores are made of."""
     return 2 * (p.processes - 1) / p.processes * 4 * tokens(p) * p.width * (4 * p.layers + 2)
 
@@ -391,7 +391,7 @@ remarks = {
               "since no array has length x length elements.",
     "width": "The slope of the time is below 2 as far as attention, which is linear in the width, and passes over memory take part of it. That of "
              "memory grows from 1, the activations', towards 2, that of the parameters and moments.",
-    "vocabulary": "A small vocabulary costs nothing beside the layers; a large one costs what its scores cost, in time and in memory. If the "
+    "vocabulary": "A small vocabulary costs nothing compared with the layers; a large one costs what its scores cost, in time and in memory. If the "
                   "vocabulary is split, what is sent does not depend on it.",
     "layers": "The number of layers is no type: one program served the whole curve, and `repeat` promised it.",
     "batch": "What is sent when the batch is split is as long as the parameters, whatever the batch is.",

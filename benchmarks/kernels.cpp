@@ -1,4 +1,5 @@
-// The local kernels of one process beside the plain loops that they stand for, built with the same flags.
+// The local kernels of one process compared with the plain loops that they stand for, built with the same
+// flags.
 //
 // "large" is memory-bound: more than the caches hold. Its last column is the share of the bandwidth that a
 // triad (a = b + s c) reaches in the same rounds; both count the arrays alone, each once.
@@ -174,7 +175,7 @@ APART void cumprod_columns(extent rows, extent n, float* z, float const* x) {
       z[r * n + i] =
           static_cast<float>(products[static_cast<std::size_t>(i)] *= static_cast<double>(x[r * n + i]));
 }
-/// By the products before each element and a sum from behind, so that nothing is divided.
+/// By the products before each element and a sum from the end, so that nothing is divided.
 APART void cumprod_gradient_of_rows(extent rows, extent n, float* dx, float const* x, float const* dz) {
   for (extent r = 0; r < rows; ++r, x += n, dz += n, dx += n) {
     double product = 1;

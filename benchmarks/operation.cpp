@@ -30,8 +30,8 @@ constexpr char const* mode = "compiled library";
 constexpr char const* mode = "headers alone";
 #endif
 
-/// tanh of tanh of ..., forward and backward, beside the two kernels of each called one after the other. What
-/// takes longer is divided among the operations.
+/// tanh of tanh of ..., forward and backward, compared with the two kernels of each called one after the
+/// other. What takes longer is divided among the operations.
 template<int N>
 std::string chain(meshtf::process_mesh<line>& m, int rounds) {
   constexpr int operations = 100;

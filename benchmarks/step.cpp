@@ -74,7 +74,7 @@ yardstick measure_rate(bench::report& report, sgemm& products) {
   return {variants[static_cast<std::size_t>(better - rates.begin())], bench::best(*better)};
 }
 
-/// The steps of a group beside a product in every round, so that both are of the same moment of a busy
+/// The steps of a group next to a product in every round, so that both are of the same moment of a busy
 /// machine.
 void measure_steps(bench::report& report, std::string const& what, std::vector<bench::variant> steps,
                    double flops, yardstick const& rate, int rounds) {

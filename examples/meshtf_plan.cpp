@@ -28,7 +28,7 @@ constexpr char const* usage =
                   rules: what each rule saves and costs in such a step
                   all of it (default)
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
-  --beside NAME   with --svg: this layout beside the other, each with its step
+  --beside NAME   with --svg: this layout next to the other, each with its step
   --help          this text
 )";
 

@@ -163,7 +163,7 @@ template<Layout L>
 using norm = meshtf::nn::rms_norm<float, L, model_of<L>>;
 
 /// A block: `Attention` among its positions, in the way `how` (whether it is causal, or T5's biases), and a
-/// feed-forward layer; each behind a norm, and added to what came in.
+/// feed-forward layer; each after a norm, and added to what came in.
 template<Layout L, class Attention>
 struct block {
   norm<L> norm1;
@@ -212,7 +212,7 @@ struct looking_block {
   }
 };
 
-/// What both models have before and behind their blocks.
+/// What both models have before and after their blocks.
 template<Layout L>
 struct ends {
   meshtf::nn::embedding<float, L, vocab, model> tokens;

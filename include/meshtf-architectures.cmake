@@ -11,7 +11,7 @@ string(REPLACE "," ";" architectures "${ARCHITECTURES}")
 
 foreach(name IN LISTS architectures)
   file(READ ${FOLDER}/${name}.objects objects)
-  # A group is what compilers make of an inline function, so that one of many is kept. Without groups all functions stay, beside those that call them.
+  # A group is what compilers make of an inline function, so that one of many is kept. Without groups all functions stay, next to those that call them.
   execute_process(COMMAND ${LINKER} -r --force-group-allocation -o ${FOLDER}/${name}.all.o ${objects} COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${FOLDER}/${name}.all.o
     OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)

@@ -111,7 +111,7 @@ struct sparse_heads
     : layout<by_ten, padded<hidden, fifth, rows>, padded<vocab, fifth, rows>, padded<heads, fifth, rows>,
              padded<left, rows, fifth>, padded<even, rows, fifth>> {};
 
-// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do; processes
+// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide next to others that do; processes
 // with none of parts of several elements.
 struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, padded<heads, fifth>,
                        padded<left, fifth>, padded<even, fifth>> {};

@@ -1,4 +1,4 @@
-"""Attention beside PyTorch's scaled_dot_product_attention: one thread each, in turns, medians of the processor's time.
+"""Attention compared with PyTorch's scaled_dot_product_attention: one thread each, in turns, medians of the processor's time.
 
 attention.py PROGRAM [--rounds N] [--rows FILE]   PROGRAM is the benchmark `attention`; --rows adds the figures to a file that report.py reads
 """

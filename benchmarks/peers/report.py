@@ -1,4 +1,4 @@
-"""Tables of what benchmarks/run measured: the steps beside the peers', and the page docs/benchmarks.md. benchmarks/run calls it."""
+"""Tables of what benchmarks/run measured: the steps compared with the peers', and the page docs/benchmarks.md. benchmarks/run calls it."""
 import argparse
 import collections
 import datetime
@@ -70,7 +70,7 @@ def setting():
                                    said("mpirun", "--version").split("\n")[0].replace("mpirun (", "").replace(")", ""), *packages]))
 
 
-# ---- beside the peers --------------------------------------------------------------------------------------------------------------------------------
+# ---- compared with the peers --------------------------------------------------------------------------------------------------------------------------------
 
 Entry = collections.namedtuple("Entry", "variant split cores median best extra")
 
@@ -231,7 +231,7 @@ def our_tables(all_rows):
     operations = [r for r in all_rows if "mode" in r]
     if operations:
         add("", "## What an operation costs besides its kernels", "",
-            "A chain of 100 `tanh`, forward and backward, beside its 200 kernels alone: what is left is for handles, gradient slots, the tape and the plan.",
+            "A chain of 100 `tanh`, forward and backward, compared with its 200 kernels alone: what is left is for handles, gradient slots, the tape and the plan.",
             "The same program with the headers alone and with the compiled library, in turn; a figure is the median of the runs'. It may be 30 ns.")
         table("operation", "with", "an operation", "its kernels", "the rest")
         kinds = collections.OrderedDict()
@@ -242,7 +242,7 @@ def our_tables(all_rows):
     kernels = [r for r in all_rows if "variant" not in r and "mode" not in r]
     if kernels:
         add("", "## Kernels of one process", "",
-            "Each kernel beside the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
+            "Each kernel compared with the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
             "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.", "",
             "A loop by hand knows how many dimensions it has and in which order they lie; a kernel is told when it runs. Where the work is small, that",
             "is what a ratio above 1.2 shows (as `perf record` divides their time):", "",
@@ -279,11 +279,11 @@ def our_tables(all_rows):
 
 
 def convolution_tables():
-    """Convolutions beside oneDNN's primitives; then networks and attention beside PyTorch's, from the scripts that take turns with it."""
+    """Convolutions compared with oneDNN's primitives; then networks and attention compared with PyTorch's, from the scripts that take turns with it."""
     shapes = {w: g for w, g in groups_of(rows("images*.json")).items() if len(g) > 1}
     if shapes:
         add("", "## Convolutions", "",
-            "A convolution of one process (images, size, channels, taps) and its gradients, beside oneDNN's primitive called directly and by products of",
+            "A convolution of one process (images, size, channels, taps) and its gradients, compared with oneDNN's primitive called directly and by products of",
             "windows, interleaved. The primitive gets images with channels last, as ours are in memory, or all arrays in the formats that it likes,",
             "already copied. A ratio is to the faster of the two. Above 1.05 are: where the filter is larger than the images (7x7), which is copied to",
             "oneDNN's format at each call; and 1x1 taps, groups, and 3 channels, for which oneDNN is faster with channels in blocks of 16 than last.")
@@ -321,7 +321,7 @@ add("# Benchmarks", "", f"`{options.command}`, {datetime.date.today().isoformat(
     *(["", f"Peers: {'; '.join(names) or 'none'}."] if entries else []))
 if entries:
     begin = len(lines)
-    add("", "## Beside the peers", "",
+    add("", "## Compared with the peers", "",
         "The programs take turns: each one starts, warms up, is timed for a few steps and ends; then the next one starts. There are two such",
         "rounds. A median is that of the medians of both rounds. If a row says one core, the program may use only one. The splits are the",
         "same, but the programs differ:", "",

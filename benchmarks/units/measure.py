@@ -1,4 +1,4 @@
-"""Measures the compilation of the translation units beside this file: see benchmarks/compile_time, which calls it."""
+"""Measures the compilation of the translation units next to this file: see benchmarks/compile_time, which calls it."""
 import argparse
 import collections
 import concurrent.futures

@@ -1,8 +1,9 @@
 // error: one_axis_splits_two_dims<rows, batch, hidden>
-// A program for Compiler Explorer: what a training step costs, as the program's output, and with -DMISTAKE a layout that the compiler refuses.
+// A program for Compiler Explorer: what a training step costs, as the program's output, and with -DMISTAKE a
+// layout that the compiler refuses.
 //
-// Put meshtf_core.hpp (docs/packaging/one_header.py makes it) beside it as a second file, choose g++ 12 or clang 16 or newer, -std=c++20, and the
-// library Boost. Then change the layout, or the budgets, and look.
+// Put meshtf_core.hpp (docs/packaging/one_header.py makes it) next to it as a second file, choose g++ 12 or
+// clang 16 or newer, -std=c++20, and the library Boost. Then change the layout, or the budgets, and look.
 #include "meshtf_core.hpp"
 
 #include <cstdio>
@@ -41,18 +42,20 @@ struct training {
 };
 
 constexpr auto cost = meshtf::dry_run<training, mixed>();  // the step, run by the compiler
-static_assert(meshtf::fits<16 * meshtf::MiB>(cost));       // budgets: a smaller number is an error that names both
+static_assert(meshtf::fits<16 * meshtf::MiB>(cost));  // budgets: a smaller number is an error that names both
 static_assert(cost.bytes_sent<cols>() <= 64 * meshtf::KiB);
 
-constexpr auto picture = meshtf::explain_svg<mixed>();     // who holds what, for a browser: print it instead, and save it as a file.svg
+constexpr auto picture = meshtf::explain_svg<mixed>();  // who holds what, for a browser: print it instead,
+                                                        // and save it as a file.svg
 static_assert(picture.view().starts_with("<svg "));
 
 #ifdef MISTAKE
 struct clash : meshtf::layout<grid, split<batch, rows>, split<hidden, rows>> {};
-static_assert(meshtf::tensor<float, clash, batch, hidden>::size > 0);  // no process would hold a rectangular part of it
+static_assert(meshtf::tensor<float, clash, batch, hidden>::size >
+              0);  // no process would hold a rectangular part of it
 #endif
 
 int main() {
   std::puts(meshtf::explain<mixed>().c_str());            // who holds what
-  std::puts(meshtf::explain<training, mixed>().c_str());  // what a step sends, and why
+  std::puts(meshtf::explain<training, mixed>().c_str());  // the communication of a step, and why
 }

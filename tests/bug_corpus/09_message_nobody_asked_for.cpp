@@ -1,8 +1,8 @@
 // error: cost.bytes_sent<rows>() == 0
 //
 // pytorch/pytorch#167106, #166593, chapel-lang/chapel#11812: operations sent what nobody had asked for, and
-// it was found in a profile. Here what a step sends is a constant that the build can refuse: this batch is
-// summed, and that is an all-reduce along rows.
+// it was found in a profile. Here the communication of a step is a constant that the build can refuse: this
+// batch is summed, and that is an all-reduce along rows.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan,
-# which is looked for beside LAYOUTS, as hello_layouts, budget, search and plan_paper_models are).
+# which is looked for next to LAYOUTS, as hello_layouts, budget, search and plan_paper_models are).
 #
 #   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
 #   ```text           in the README: is what LAYOUTS prints for three or more layouts; in the tutorial: stands line by line in what TUTORIAL prints; in

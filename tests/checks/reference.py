@@ -76,7 +76,7 @@ def depth_of(line):
 
 
 def members(body, public):
-    """The public members of a class, as lines of C++: their comments and their signatures. `body` begins behind the class's own brace."""
+    """The public members of a class, as lines of C++: their comments and their signatures. `body` begins after the class's own brace."""
     out, comment, shown, i = [], [], True, 0
     while i < len(body):
         line = body[i].strip()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # TensorBoard reads what a training logs, each step once though it was cut off and resumed: tensorboard.sh PROCESSES PROGRAM FOLDER
 #
-# MESHTF_TENSORBOARD names a Python that has TensorBoard; otherwise one is installed from PyPI, in an environment beside FOLDER.
+# MESHTF_TENSORBOARD names a Python that has TensorBoard; otherwise one is installed from PyPI, in an environment next to FOLDER.
 set -u
 mpirun=$1 program=$2 folder=$3
 mkdir -p "$folder" || exit 1

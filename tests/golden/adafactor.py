@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Three steps of Adafactor as Mesh TensorFlow takes them, in single precision as it has it. tests/optim/adafactor_golden.cpp compares meshtf with them.
 
-  adafactor.py           writes adafactor.safetensors beside this script
+  adafactor.py           writes adafactor.safetensors next to this script
   adafactor.py --check   computes all anew, compares with that file, writes nothing
 """
 import math

@@ -67,7 +67,7 @@ def check(script, made, within):
 
 
 def main(script, computed, within, made_by=None):
-    """The end of a script: `computed` makes the arrays of the file beside it."""
+    """The end of a script: `computed` makes the arrays of the file next to it."""
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(f"expected no argument or --check, got {' '.join(sys.argv[1:])}")
     made = computed()

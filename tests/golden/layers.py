@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Layers as Mesh TensorFlow has them, and as PyTorch computes the same. tests/nn/goldens_of_layers.cpp compares meshtf with them.
 
-  layers.py           writes layers.safetensors beside this script
+  layers.py           writes layers.safetensors next to this script
   layers.py --check   computes all anew, compares with that file, writes nothing
 
 Cases are made and compared as in operations.py: both must agree, and each has a result and the gradients of its operands.

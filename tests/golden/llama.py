@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A language model of the Llama family in PyTorch: what tests/nn/llama.cpp compares meshtf with.
 
-  llama.py           writes llama.safetensors beside this script
+  llama.py           writes llama.safetensors next to this script
   llama.py --check   computes all anew, compares with that file, writes nothing
 
 The model is written twice, by einsum in the shapes that meshtf gives its weights, and with torch.nn's modules; both must agree.

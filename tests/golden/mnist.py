@@ -2,7 +2,7 @@
 """The losses of 200 steps of Mesh TensorFlow's MNIST example (examples/mnist.py) on a few images of Fashion-MNIST, batch after batch and again from
 the first. tests/nn/mnist.cpp compares meshtf with them.
 
-  mnist.py [FOLDER]   writes mnist.safetensors beside this script; FOLDER has the IDX files
+  mnist.py [FOLDER]   writes mnist.safetensors next to this script; FOLDER has the IDX files
   mnist.py --check    computes all anew, compares with that file, writes nothing
 
 The model is the original's: images in blocks of 7 x 7, two convolutions of 9 x 9 that exchange halos of 4, the mean over filters, two hidden layers.

@@ -2,7 +2,7 @@
 """Layers as the modules of torch.nn have them, in double precision: attention to a memory of its own, and a transposed
 convolution. tests/nn/goldens_of_modules.cpp compares meshtf with them.
 
-  modules.py           writes modules.safetensors beside this script
+  modules.py           writes modules.safetensors next to this script
   modules.py --check   computes all anew, compares with that file, writes nothing
 
 Each case is computed by PyTorch's module and, as it is defined, by NumPy; the script writes nothing unless both agree to

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Batch and group norms of images as PyTorch has them, in double precision: what tests/nn/image_norms.cpp compares layers with.
 
-  norms.py           writes norms.safetensors beside this script
+  norms.py           writes norms.safetensors next to this script
   norms.py --check   computes all anew, compares with that file, writes nothing
 
 Channels are last, as in meshtf's test. Running statistics are those after two steps, of `x` and of `again`, and `evaluated` is what they make of `x`.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Operations as Mesh TensorFlow has them, or PyTorch where the original lacks one or gets it wrong. tests/ops/goldens_of_operations.cpp compares meshtf with them.
 
-  operations.py           writes operations.safetensors beside this script
+  operations.py           writes operations.safetensors next to this script
   operations.py --check   computes all anew, compares with that file, writes nothing
 
 Every case is computed by PyTorch in double precision, and by the original if the case says how; both must agree. A case has a result, and
@@ -248,7 +248,7 @@ case("merge_dims", "sequence", lambda x: x.reshape(24, 5), lambda x: mtf.reshape
 case("broadcast", "centre", lambda x: x[:, None].expand(4, 5, 6), lambda x: mtf.broadcast(x, mtf.Shape([D["batch"], D["model"], D["length"]])))
 case("write", "sequence rows", lambda x, part: torch.cat([x[:, :1], part, x[:, 5:]], 1))
 case("windows", "x", lambda x: F.pad(x, (1, 1)).unfold(1, 3, 1).transpose(1, 2))
-for blocks in 1, 2:  # of length; each gets a row of those beside it
+for blocks in 1, 2:  # of length; each gets a row of those next to it
     case(f"halo_in_{blocks}", "sequence", lambda x, n=blocks: F.pad(x, (0, 0, 1, 1)).unfold(1, 6 // n + 2, 6 // n).transpose(2, 3).reshape(4, -1, 5),
          lambda x, n=blocks: halo(x, n))
 case("iota", "ids", lambda i: i + torch.arange(6, dtype=torch.int32), lambda i: i + mtf.range(i.mesh, D["length"], tf.int32))

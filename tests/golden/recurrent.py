@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An LSTM and a GRU over a batch, as PyTorch has them, in double precision: what tests/nn/recurrent.cpp compares loops of C++ with.
 
-  recurrent.py           writes recurrent.safetensors beside this script
+  recurrent.py           writes recurrent.safetensors next to this script
   recurrent.py --check   computes all anew, compares with that file, writes nothing
 
 From turn 20 on the input stays the same. A loop ends after so many turns; in the case "stops", earlier: when no element of the state has changed by

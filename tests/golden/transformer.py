@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Transformer language model in PyTorch: what tests/nn/golden.cpp compares meshtf with.
 
-  transformer.py           writes transformer.safetensors beside this script
+  transformer.py           writes transformer.safetensors next to this script
   transformer.py --check   computes all anew, compares with that file, writes nothing
 
 The model is written twice, by einsum in the shapes that meshtf gives its weights, and with torch.nn's modules; both must agree.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Convolutions and pooling as PyTorch has them, and TensorFlow where it pads by itself. tests/ops/window/goldens.cpp compares meshtf with them.
 
-  windows.py           writes windows.safetensors beside this script
+  windows.py           writes windows.safetensors next to this script
   windows.py --check   computes all anew, compares with that file, writes nothing
 
 Channels are last, as in meshtf's test; filters are [kernel..., in, out]. A case has a result, and a gradient for each operand: that of

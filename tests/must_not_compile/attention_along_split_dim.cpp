@@ -1,5 +1,5 @@
 // error: attention_along_split_dim<length,
-// error: meshtf: attention can't work with these operands
+// error: meshtf: attention does not accept these operands: the argument of accepted<> says why
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: scale_has_other_dims<
-// error: meshtf: batch_norm can't work with these operands
+// error: meshtf: batch_norm does not accept these operands: the argument of accepted<> says why
 #include <meshtf/ops/normalise/batch_norm.hpp>
 #include <meshtf/planning.hpp>
 

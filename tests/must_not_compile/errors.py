@@ -110,7 +110,7 @@ def write(gcc, clang):
     versions = [subprocess.run([c, "--version"], capture_output=True, text=True).stdout.splitlines()[0] for c in (gcc, clang)]
     compilers = [("g++", gcc), ("clang", clang)]
     text = ["# Errors", "Every objection of the library is a type whose name states the fact and whose arguments are your own names. This page has each of them: what it means, "
-            "the mistake, what the compilers say of it, and the correction. `meshtf::placement_verdict`, `einsum_verdict` and their like give the same types to who wants to ask.",
+            "the mistake, what the compilers say of it, and the correction. `meshtf::placement_verdict`, `einsum_verdict` and their like return the same types, so you can query them.",
             "Prices in a verdict are bytes that each process would send: `finish_sends<64>` for `finish(p)`, `reshard_sends<128, 0>` for resharding the first operand or the "
             "second. `reshard_for<512, rows>` stands where `rows` splits a dimension that must be whole, and prices the cheapest reshard after which it is. "
             "`as_partial<...>(x)` sends nothing.",

@@ -1,5 +1,5 @@
 // error: addend_has_other_dims<
-// error: meshtf: residual_layer_norm can't work with these operands
+// error: meshtf: residual_layer_norm does not accept these operands: the argument of accepted<> says why
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
-// The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same
-// weights. See tests/golden/README.md.
+// The Transformer language model compared with PyTorch: the same loss, gradients and steps of AdamW from the
+// same weights. See tests/golden/README.md.
 // test: processes 1 4
 #include "../layout_fixture.hpp"
 

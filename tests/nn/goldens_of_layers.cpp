@@ -1,4 +1,4 @@
-// Layers beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See
+// Layers compared with Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See
 // tests/golden/README.md.
 // test: processes 1 4
 #include "../golden.hpp"

@@ -1,5 +1,5 @@
-// The layers batch_norm, group_norm, conv and conv_block: running statistics, evaluations, names; beside
-// PyTorch. See tests/golden/README.md.
+// The layers batch_norm, group_norm, conv and conv_block: running statistics, evaluations, names; compared
+// with PyTorch. See tests/golden/README.md.
 // test: processes 1 2 3 4
 #include "../golden.hpp"
 #include "../layout_fixture.hpp"

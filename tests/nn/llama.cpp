@@ -1,4 +1,4 @@
-// A model of the Llama family beside PyTorch: the same loss and gradients from the same weights. See
+// A model of the Llama family compared with PyTorch: the same loss and gradients from the same weights. See
 // tests/golden/README.md. Then its attention with a cache, token by token.
 // test: processes 1 4
 #include <cmath>

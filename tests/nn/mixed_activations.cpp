@@ -22,7 +22,7 @@ struct alone : layout<mesh<>> {};
 struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {
 };
 
-// few activations beside many weights: images of weights must not be kept
+// few activations with many weights: images of weights must not be kept
 struct by_batch : layout<grid, split<batch, rows, cols>> {};
 
 struct dims : nn::transformer_dims<length, vocab, width, heads, key, hidden> {

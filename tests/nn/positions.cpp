@@ -1,4 +1,4 @@
-// Sinusoids, ALiBi and the buckets of T5, beside the formulas of their papers.
+// Sinusoids, ALiBi and the buckets of T5, compared with the formulas of their papers.
 // test: processes 1 2
 #include <array>
 #include <cmath>

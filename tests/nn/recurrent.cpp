@@ -1,5 +1,5 @@
-// An LSTM and a GRU as loops of C++, beside PyTorch: 0, 1, 7 and 500 turns, and a loop that ends when the
-// state no longer changes. See tests/golden/README.md.
+// An LSTM and a GRU as loops of C++, compared with PyTorch: 0, 1, 7 and 500 turns, and a loop that ends when
+// the state no longer changes. See tests/golden/README.md.
 // test: processes 1 4
 #include "../golden.hpp"
 

@@ -1,5 +1,5 @@
-// Operations beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See
-// tests/golden/README.md.
+// Operations compared with Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout.
+// See tests/golden/README.md.
 // test: processes 1 3 4
 #include "../golden.hpp"
 

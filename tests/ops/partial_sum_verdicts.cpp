@@ -54,7 +54,7 @@ static_assert(std::same_as<met<algebra::meeting::times, open, open>, refused> &&
 static_assert(is_legal<detail::use_verdict<algebra::use::nonlinear, value<in>>> &&
               is_legal<met<algebra::meeting::over, value<in>, value<in>>>);
 
-// A dimension that an unreduced axis splits can't stand beside the local terms; along an axis of one process
+// A dimension that an unreduced axis splits can't stand next to the local terms; along an axis of one process
 // nothing is unreduced or split.
 static_assert(is_legal<detail::partial_sum_verdict<L, shape<batch, in>, axes<cols>>>);
 static_assert(std::same_as<detail::partial_sum_verdict<L, shape<batch, hidden>, axes<cols>>,

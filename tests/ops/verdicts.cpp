@@ -1,4 +1,4 @@
-// Verdicts of the operations: every objection in the words of the program, beside the correction.
+// Verdicts of the operations: every objection in the words of the program, with the correction.
 #include <meshtf/planning.hpp>
 
 using namespace meshtf;

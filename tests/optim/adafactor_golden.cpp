@@ -1,4 +1,4 @@
-// Adafactor beside Mesh TensorFlow: the same weights after three steps, whatever the layout. See
+// Adafactor compared with Mesh TensorFlow: the same weights after three steps, whatever the layout. See
 // tests/golden/README.md.
 // test: processes 1 3 4
 #include "../golden.hpp"

@@ -10,7 +10,7 @@ namespace {
 struct wide : dim<160> {};
 struct tall : dim<64> {};
 
-/// Beside the small parameters a long one, one in another element type, and one that has no gradient in a
+/// Next to the small parameters a long one, one in another element type, and one that has no gradient in a
 /// step. Each is trained by a part of the loss of its own, so that they are unreduced over different axes.
 template<Layout L>
 struct mixture {

@@ -348,8 +348,8 @@ static_assert(cost.bytes_sent<rows>() <= 4 * meshtf::MiB && cost.peak_bytes() <=
 // of the data
 static_assert(cost.flops() == 2 * 256 * 1024 * (784 + 16) + 2 * 256 * 1024 * (784 + 16 + 16));
 
-// the most is alive when backward comes to the first product: beside what the program holds and the loss
-// there are the gradients of w2, of the hidden units before relu, and of w1; sums are finished where the
+// the most is alive when backward comes to the first product: in addition to what the program holds and the
+// loss there are the gradients of w2, of the hidden units before relu, and of w1; sums are finished where the
 // gradients lie
 constexpr meshtf::extent hidden_units = 4 * 256 * 1024;
 static_assert(cost.peak_bytes() == (w1 + w2 + x + labels) + loss + w2 + hidden_units + w1);

@@ -13,7 +13,7 @@
 //                          has one of is elsewhere
 //
 // A header that defines a kernel says at its end for which types it is compiled, and a header that defines a
-// function of elements says so beside it: so a new one is compiled too, and no list is edited.
+// function of elements says so next to it: so a new one is compiled too, and no list is edited.
 #pragma once
 
 #if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)

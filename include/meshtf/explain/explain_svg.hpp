@@ -1,4 +1,5 @@
-// explain_svg: who holds what, what a step sends and holds, and two layouts side by side, as pictures in SVG.
+// explain_svg: who holds what, the communication and the memory of a step, and two layouts side by side, as
+// pictures in SVG.
 #pragma once
 
 #include <meshtf/explain/explain_cost.hpp>
@@ -112,7 +113,7 @@ constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m,
   draw_mesh(s, m, ruled, max_lines);
 }
 
-// ---- what a step sends
+// ---- the communication of a step
 
 /// "all_reduce over cols: einsum, meshtf_plan.cpp:66, 2 calls".
 template<class Words>
@@ -189,7 +190,7 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
          "bytes sent by one process; the colour is that of the call's first axis");
 }
 
-// ---- what a step holds
+// ---- the memory of a step
 
 /// The highest point stands for `scale` bytes at least, and so does the longest bar.
 template<class Sheet, class Cost>

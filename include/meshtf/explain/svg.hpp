@@ -176,7 +176,7 @@ struct svg_columns {
   std::array<part, 8> parts{};
   std::size_t count = 0;
 
-  /// What `picture` draws below everything else, or, in column 1, beside the part before it.
+  /// What `picture` draws below everything else, or, in column 1, next to the part before it.
   template<class Picture>
   constexpr void draw(extent column, Picture const& picture) {
     part& p            = parts[count];

@@ -63,7 +63,7 @@ struct histogram_bins {
   /// Of a finite number. What is 2^32 or larger is in the last bin.
   static std::size_t bin_of(double x) {
     auto const bits = std::bit_cast<std::uint64_t>(x) & ~(std::uint64_t{1} << 63);
-    // the exponent, and two bits behind the point
+    // the exponent, and two bits after the point
     auto const number = static_cast<std::int64_t>(bits >> 50) - ((1023 + lowest) * in_each);
     if (number < 0) return of_sign;
     auto const k = std::min(static_cast<std::size_t>(number), of_sign - 1);

@@ -276,7 +276,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_step
       if (!line.starts_with(begins) ||
           std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
         throw data_error("expected lines of a log in " + lines_.path() +
-                         ", got another kind of line behind byte " + std::to_string(end) +
+                         ", got another kind of line after byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
       if (step > completed_steps) return end;
       end = at;

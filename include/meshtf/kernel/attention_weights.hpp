@@ -226,7 +226,7 @@ protected:
   }
 
   /// The last of `count` rows of a diagonal block that some of the columns c, ..., c + width - 1 see, and
-  /// those behind that are hidden from all.
+  /// those after that are hidden from all.
   static extent seen_on_diagonal(extent c, extent count) {
     return std::min(count, c / tile_grain * tile_grain + tile_grain);
   }

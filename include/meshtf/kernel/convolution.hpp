@@ -219,7 +219,7 @@ private:
     extent const across = s.in / 16;
     extent const high   = s.out / 16;
     extent const taps   = s.taps[1] * s.taps[2];
-    // squares that lie beside each other in the filter: more of them write to too many places
+    // squares that lie next to each other in the filter: more of them write to too many places
     constexpr extent adjacent = 4;
     parallel_for((high + adjacent - 1) / adjacent, 1, s.filter_elements(), [&](extent begin, extent end) {
       for (extent first = begin * adjacent; first < std::min(end * adjacent, high); first += adjacent)

@@ -24,7 +24,7 @@ struct taps_within {
         end{std::min(taps, first >= size ? 0 : (size - 1 - first) / dilation + 1)} {}
 };
 
-/// `Pixels` pixels of z beside each other, whose windows have the same elements within the image: the
+/// `Pixels` pixels of z next to each other, whose windows have the same elements within the image: the
 /// channels of one vector, whose part of the filter is read once for all of the pixels. x begins where the
 /// first pixel's window begins, also if that is outside.
 template<std::size_t Pixels, class T, class Lanes>

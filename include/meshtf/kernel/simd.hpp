@@ -120,7 +120,7 @@ inline constexpr auto lane_numbers = [] {
   return numbers;
 }();
 
-/// Loads and stores the first lanes of a batch and touches nothing behind them: in one instruction where the
+/// Loads and stores the first lanes of a batch and touches nothing after them: in one instruction where the
 /// processor has one, else through a whole batch.
 template<class Lanes, class T>
 struct first_lanes {

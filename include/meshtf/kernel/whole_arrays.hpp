@@ -1,4 +1,4 @@
-// What machines ask of kernels beside tasks: passes over whole arrays, and the copies around messages.
+// What machines ask of kernels besides tasks: passes over whole arrays, and the copies around messages.
 #pragma once
 
 #include <meshtf/core/compiled.hpp>

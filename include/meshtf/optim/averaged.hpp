@@ -1,4 +1,4 @@
-// A moving average of the weights, beside any optimizer.
+// A moving average of the weights, with any optimizer.
 #pragma once
 
 #include <array>

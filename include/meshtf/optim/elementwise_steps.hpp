@@ -288,7 +288,7 @@ private:
       return sent_.scatter(w.gradient, s.parts);
     }
 
-    // The squares of the norms of each parameter's weights lie one after the other, and behind them those of
+    // The squares of the norms of each parameter's weights lie one after the other, and after them those of
     // the directions. As in `norm_sum`, elements that several processes hold count on one of them.
 
     constexpr element_type* weights_norm(std::size_t i) {

@@ -353,7 +353,7 @@ using keys_verdict = std::conditional_t<Given::template has<Memory> && Given::te
                                         typename keys_objection<Expected, Given>::type,
                                         memory_has_other_dims<Expected, Given>>;
 
-/// The width of values of shape `V` beside keys of shape `K`: `Key`, or the one dimension that they have in
+/// The width of values of shape `V` with keys of shape `K`: `Key`, or the one dimension that they have in
 /// its place.
 template<class Key, class K, class V, class Q, class Missing = without<K, V>, class Strange = without<V, K>>
 struct width_of_values {

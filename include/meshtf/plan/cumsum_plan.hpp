@@ -88,7 +88,7 @@ void compute(run_on<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T 
              T* z);
 
 /// The gradient's recurrence through a part is s -> factor * s + addend. Arrays: x, dz, the factors of all
-/// lines and behind them the addends.
+/// lines and after them the addends.
 template<Element T>
 struct fold_products {
   using steps_type = cumsum_steps;

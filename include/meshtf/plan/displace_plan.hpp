@@ -58,7 +58,7 @@ struct displacement {
 /// Lines of two arrays along a dimension of each, of which they may have unequally many elements; all other
 /// dimensions are the same.
 struct displace_steps {
-  // lines before the dimension, and elements behind it that move together
+  // lines before the dimension, and elements after it that move together
   extent outer          = 1;
   extent inner          = 1;
   extent from           = 0;
@@ -151,7 +151,7 @@ struct flip_plan : displace_plan<L, X, Along> {
   using in_place                  = std::conditional_t<exchanges, legal, detail::whole_to_displace<L, Along>>;
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, in_place>;
 
-  /// The way of a shard between processes. Parts are numbered as the processes hold them, and each wants the
+  /// The communication schedule of a shard. Parts are numbered as the processes hold them, and each wants the
   /// one with the opposite number.
   static constexpr reshard_move exchange = [] {
     constexpr extent shard = shard_size<L, X>;

@@ -169,7 +169,7 @@ constexpr einsum_order order_of(product_of_many const& p) {
       }
       if (best.flops < 0 || here.better_than(best)) best = here;
     }
-  if (p.count > detail::max_ordered) {  // what the pairs behind this one cost
+  if (p.count > detail::max_ordered) {  // what the pairs after this one cost
     einsum_order here{.one = best.one, .other = best.other};
     einsum_order const later = order_of(detail::multiplied(p, best.one, best.other, here));
     best.legal               = best.legal && later.legal;

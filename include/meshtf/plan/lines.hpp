@@ -60,7 +60,7 @@ struct block_loops {
   }
 };
 
-/// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line.
+/// A row-major shard as lines along one of its dimensions, with an array that has an element for each line.
 /// They are walked in blocks of [outer][along][inner] elements. If all allocated elements of a process are
 /// local, which is the rule, one block is the whole shard.
 struct line_steps {
@@ -86,7 +86,7 @@ struct line_steps {
       if (d != l.along[0]) lines.push_back(d);
     return plan(l, e, l.operand[0], lines, l.along[0]);
   }
-  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`,
+  /// The lines along `dim` of an array of the dimensions `x`, with an array of the dimensions `lines`,
   /// which has the others in the same order. The dimensions `fixed_dims` are left to others.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x,
                                    dim_list const& lines, int dim, dim_list const& fixed_dims = {}) {

@@ -364,8 +364,8 @@ struct last_dim;
 template<class... D>
 struct last_dim<shape<D...>> : std::tuple_element<sizeof...(D) - 1, std::tuple<D...>> {};
 
-/// The shape of the windows whose own dimensions are `Kernels`: these stand behind the last dimension that is
-/// walked along, so that they and the channels behind them are one row. If that is the last dimension of all,
+/// The shape of the windows whose own dimensions are `Kernels`: these stand after the last dimension that is
+/// walked along, so that they and the channels after them are one row. If that is the last dimension of all,
 /// they stand before the first, as the channels do.
 template<class Made, class First, class Last, class Kernels>
 struct shape_with_kernels;

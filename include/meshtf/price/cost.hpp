@@ -1,4 +1,4 @@
-// Cost: what a step sends, computes and holds on one process, as a literal value.
+// Cost: the communication, the work and the memory of a step on one process, as a literal value.
 #pragma once
 
 #include <array>

@@ -45,7 +45,7 @@ constexpr auto result_of_step(Program& program) {
 /// steps of constant evaluation and stops a long program at about 40 Transformer layers: pass
 /// -fconstexpr-steps=100000000 (the CMake target does).
 ///
-/// `threads{n}` behind `f` (or before the constructor's arguments) prices a process with n threads: it needs
+/// `threads{n}` after `f` (or before the constructor's arguments) prices a process with n threads: it needs
 /// scratch memory for each.
 template<Layout L, class F>
 consteval auto dry_run(F f, threads t = {}) {
@@ -64,7 +64,7 @@ namespace detail {
 template<Mesh M>
 struct priced_step {
   cost<M> step;
-  extent left;  // bytes that are alive behind the program
+  extent left;  // bytes that are alive after the program
 };
 
 /// Each `dry_run` looks at the bytes itself, so that a compiler's message about them shows one call less.

@@ -135,7 +135,8 @@ public:
     begin_operation(operation, at);
   }
   constexpr call_site const& now() const { return now_; }
-  /// An optimizer's step. It has been taken when the result dies, also if an exception ends it.
+  /// Begins an optimizer's step. The result is a guard: it increments the step count on scope exit, also by
+  /// an exception.
   [[nodiscard]] constexpr auto begin_step(char const* operation, std::source_location at) {
     begin_operation(operation, at);
     return step_in_turn{steps_};

@@ -141,7 +141,9 @@ struct repetition {
     // line over n and over the iteration of the piece, so that the first or the last iteration is the highest
     auto const peaks = [](all const& c) { return std::span{c.peaks_.data(), c.peak_count_}; };
     detail::grown_list<local_peak, detail::growing_peaks> const moments{peaks(one), peaks(two), peaks(three)};
-    if (!moments) throw "meshtf: repeat: memory is not asked for with three blocks as it is with one and two";
+    if (!moments)
+      throw "meshtf: repeat: three blocks allocate memory in another order than one and two: dry_run the "
+            "whole model";
     struct highest {
       extent live = -1;
       int moment  = 0;

@@ -124,7 +124,7 @@ MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts
   while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
   auto const said = [&](std::size_t process) {
     return "process " + std::to_string(process) + " " +
-           (texts[process].empty() ? "says nothing, since it calls something else" : texts[process]);
+           (texts[process].empty() ? "(did not reach this call)" : texts[process]);
   };
   return said(0) + ", " + said(other);
 }

@@ -352,7 +352,7 @@ MESHTF_DEFINE std::byte* pool::take_elsewhere(std::size_t bytes, std::size_t ask
 }
 
 [[noreturn]] MESHTF_DEFINE void pool::refuse(std::size_t bytes) const {
-  throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) +
+  throw unavailable{"out of memory: the system refused " + std::to_string(bytes) +
                     " bytes, this process holds " + std::to_string(reserved_) +
                     " already: split more dimensions, or use more machines"};
 }

@@ -201,8 +201,8 @@ struct step_record {
   [[deprecated("use max_rounds")]] static constexpr std::size_t most_rounds   = max_rounds;
   using undecided_dims                                                        = shape<D...>;
 
-  /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside
-  /// them, if one does.
+  /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory in
+  /// addition to them, if one does.
   struct moment {
     std::array<extent, max_kinds> bytes{};
     int call = -1;

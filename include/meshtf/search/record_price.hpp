@@ -191,7 +191,7 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
                                    call.first));
     return peak;
   }
-  if (call.kind == collective::scan) {  // what comes is received beside what there is
+  if (call.kind == collective::scan) {  // what comes is received in addition to what there is
     on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
     return l.local(call.n) * bytes_of(call.type);
   }
@@ -322,7 +322,7 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
 template<Layout L, Dimension... D>
 constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
   static_assert(accepted<record_verdict<step_record<D...>, L>>,
-                "meshtf: this record does not tell what the layout costs");
+                "meshtf: this record can't price this layout: the argument of accepted<> says why");
   return price<typename L::mesh_type>(record, detail::numbers_under<actual<L>, shape<D...>>::value);
 }
 

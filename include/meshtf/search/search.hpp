@@ -263,7 +263,7 @@ constexpr ranking<M, shape<D...>, Max> rank_layouts(step_record<D...> const& rec
   using search = detail::search_over<shape<D...>, Candidates>;
   ranking<M, shape<D...>, Max> result;
   static_assert(accepted<typename search::objection>,
-                "meshtf: this record does not tell what these layouts cost");
+                "meshtf: this record can't price these layouts: the argument of accepted<> says why");
   if constexpr (accepted<typename search::objection>) {
     detail::growing<detail::found_layouts> found;
     detail::growing<detail::found_layouts> kept;
@@ -359,7 +359,8 @@ template<auto const& Record, Mesh M, class Candidates, auto const& Objective>
 struct best_of {
   static constexpr ranked_layout found = [] {
     auto const first = rank_layouts<M, Candidates, 1>(Record, Objective);
-    if (first.size() == 0) throw "meshtf: none of these layouts can be placed and fits into memory";
+    if (first.size() == 0)
+      throw "meshtf: no candidate is legal and fits into memory: name more candidates, or more memory";
     return first[0];
   }();
   using type = typename found_layout<M, typename std::remove_cvref_t<decltype(Record)>::undecided_dims, found,

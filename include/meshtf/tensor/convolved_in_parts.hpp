@@ -185,7 +185,7 @@ struct convolution_recorder {
       widen<I + 1>(x);
     }
   }
-  /// Halos beside x, which is the result without them.
+  /// Halos in addition to x, which is the result without them.
   template<int I = 0>
   constexpr void make_halos(wide& x) {
     if constexpr (I < Plan::dims) {

@@ -18,7 +18,7 @@ constexpr tensor<T, L, D...> to_be_cut(tensor<T, L, D...> const& x) {
   return z;
 }
 
-/// Puts `dz`, the gradient of the piece that begins at `first`, beside those of other pieces. It is zero
+/// Puts `dz`, the gradient of the piece that begins at `first`, next to those of other pieces. It is zero
 /// where no piece had a gradient.
 template<class T, class L, class... D, class Steps, class DZ>
 constexpr void contribute_piece(tensor<T, L, D...> const& x, Steps const& place, extent first, DZ const& dz,

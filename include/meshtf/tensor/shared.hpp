@@ -103,7 +103,7 @@ public:
   /// any.
   constexpr void count_again(bool complete = false) { counted_ = complete ? 0 : machine_->counted_number(); }
 
-  /// The content is there as far as that of `other`.
+  /// Copies `other`'s valid extent.
   constexpr void count_as(storage const& other) { counted_ = other.counted_; }
 
   /// Where a machine without a layout made `own` for some layouts only, `own` is an alias of this array under

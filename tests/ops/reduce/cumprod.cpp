@@ -4,7 +4,7 @@
 
 using namespace fixture;
 
-TEST_CASE("cumprod along the first, a middle and the last dimension, whatever is split beside it") {
+TEST_CASE("cumprod along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y,
                                                                                  auto const& z) {
     return std::tuple{cumprod<in>(x), cumprod<in>(y, {.exclusive = true}), cumprod<in>(z, {.reverse = true}),

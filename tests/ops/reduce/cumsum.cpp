@@ -3,7 +3,7 @@
 
 using namespace fixture;
 
-TEST_CASE("cumsum along the first, a middle and the last dimension, whatever is split beside it") {
+TEST_CASE("cumsum along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
       [](auto const& x, auto const& y, auto const& z) {
         return std::tuple{cumsum<in>(x), cumsum<in>(y), cumsum<in>(z), cumsum<in>(z * 2)};

@@ -4,7 +4,7 @@
 
 using namespace fixture;
 
-TEST_CASE("sort along the first, a middle and the last dimension, whatever is split beside it") {
+TEST_CASE("sort along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
       [](auto const& x, auto const& y, auto const& z) {
         return std::tuple{sort<in>(x), sort<in>(y, {.descending = true}), sort_and_argsort<in>(z).value,

@@ -1,4 +1,4 @@
-// Convolutions and pooling beside PyTorch and TensorFlow: the same results and gradients, whatever the
+// Convolutions and pooling compared with PyTorch and TensorFlow: the same results and gradients, whatever the
 // layout. See tests/golden/README.md.
 // test: processes 1 3 4
 #include "../../golden.hpp"

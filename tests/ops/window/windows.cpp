@@ -16,8 +16,8 @@ struct half_in : dim<3> {};
 struct wider : dim<7> {};
 
 /// What this process has of `D`, the first dimension or the last, with `Before` elements more in front and
-/// `After` behind; and the gradient of the sum of all squares: twice each element, as often as it was handed
-/// out.
+/// `After` after it; and the gradient of the sum of all squares: twice each element, as often as it was
+/// handed out.
 template<class D, extent Before, extent After, bool First, class L, class Other>
 void check_halo() {
   auto& m       = processes<typename L::mesh_type>();

@@ -42,7 +42,7 @@ constexpr bool peak_of_sum_is_counted = [] {
     auto const z    = reshard<To>(open);
   });
   using plan              = reshard_plan<whole, To, shape<batch, hidden>, 3>;
-  extent const local_term = 4 * 512 * 4096;  // x itself lives on beside its local terms
+  extent const local_term = 4 * 512 * 4096;  // x itself lives on in addition to its local terms
   return cost.peak_bytes() == plan::steps.peak_bytes(4) + local_term &&
          cost.bytes_sent() == plan::steps.sent_bytes(4);
 }();

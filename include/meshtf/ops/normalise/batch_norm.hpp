@@ -40,7 +40,8 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
       batch_norm_verdict<actual<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type>;
   static_assert(accepted<whole>,
                 "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
-  static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");
+  static_assert(accepted<first_objection<fit, verdict>>,
+                "meshtf: batch_norm does not accept these operands: the argument of accepted<> says why");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return norm_and_statistics<detail::rejected, detail::rejected>{};
   } else if constexpr (NarrowElement<T>) {
@@ -78,7 +79,8 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
                          typename Mean::shape_type, typename Variance::shape_type>;
   static_assert(accepted<whole>,
                 "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
-  static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");
+  static_assert(accepted<first_objection<fit, verdict>>,
+                "meshtf: batch_norm does not accept these operands: the argument of accepted<> says why");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {

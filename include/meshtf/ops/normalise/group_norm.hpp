@@ -35,7 +35,8 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
       "bias)");
   static_assert(accepted<whole>,
                 "meshtf: group_norm needs a finished value: write group_norm<...>(finish(x), ...)");
-  static_assert(accepted<first_objection<fit, verdict>>, "meshtf: group_norm can't work with these operands");
+  static_assert(accepted<first_objection<fit, verdict>>,
+                "meshtf: group_norm does not accept these operands: the argument of accepted<> says why");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {

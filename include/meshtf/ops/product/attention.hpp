@@ -126,7 +126,8 @@ constexpr void expect_in_memory(attention_options const& o, extent queries, exte
                          " starts at " + in_text(o.first) + ", beyond the " + in_text(a.memories) + " of " +
                          std::string{a.memory});
   if (!(o.dropout >= 0 && o.dropout < 1))
-    throw software_error("attention drops a share of at least 0 and less than 1, got " + in_text(o.dropout));
+    throw software_error("expected a dropout rate of attention of at least 0 and less than 1, got " +
+                         in_text(o.dropout));
   throw software_error("the bias of attention has " + in_text(a.distances) +
                        " distances, and queries from position " + in_text(o.first) + " on need " +
                        in_text(o.first + a.queries + a.memories - 1));
@@ -201,7 +202,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
   static_assert(accepted<typename grouped::own>,
                 "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
   static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>,
-                "meshtf: attention can't work with these operands");
+                "meshtf: attention does not accept these operands: the argument of accepted<> says why");
   static_assert(
       terms_fit,
       "meshtf: the bias of attention has the queries' elements and layout, segment ids are int and have "

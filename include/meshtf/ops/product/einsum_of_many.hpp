@@ -121,7 +121,7 @@ constexpr auto einsum(X const& x, Y const& y, Z const& z, U const& u,
                       std::source_location at = std::source_location::current()) {
   return detail::checked_product<shape<Out...>>(at, x, y, z, u);
 }
-/// With five and more operands no line is known: a place can't stand behind a list of any length.
+/// With five and more operands no line is known: a place can't stand after a list of any length.
 template<Dimension... Out, detail::Operand X, detail::Operand Y, detail::Operand Z, detail::Operand U,
          detail::Operand V, detail::Operand... More>
 constexpr auto einsum(X const& x, Y const& y, Z const& z, U const& u, V const& v, More const&... more) {

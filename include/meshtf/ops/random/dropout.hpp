@@ -35,7 +35,8 @@ template<detail::FloatingOperand X>
 constexpr auto dropout(X const& operand, double rate, random_key key,
                        std::source_location at = std::source_location::current()) {
   if (!(rate >= 0 && rate < 1))
-    throw software_error("dropout drops a share of at least 0 and less than 1, got " + std::to_string(rate));
+    throw software_error("expected a dropout rate of at least 0 and less than 1, got " +
+                         std::to_string(rate));
   return detail::linearly<algebra::use::scaled>(operand, [&](auto const& x) {
     x.machine().begin_operation("dropout", at);
     auto z = detail::dropped(x, rate, key);

@@ -1,4 +1,4 @@
-// pad: a dimension with further elements before and behind it.
+// pad: a dimension with further elements before and after it.
 #pragma once
 
 #include <concepts>
@@ -65,7 +65,7 @@ constexpr auto pad(X const& operand, extent before,
 }
 
 /// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements
-/// behind, is refused). It would be added up with the local terms of a partial sum, so `x` is finished.
+/// after it, is refused). It would be added up with the local terms of a partial sum, so `x` is finished.
 template<Dimension From, Dimension To, detail::Operand X, Number V>
 constexpr auto pad(X const& operand, extent before, V value,
                    std::source_location at = std::source_location::current()) {

@@ -48,7 +48,7 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
 /// z[..., i, ..., o] = the sum of x[..., i * stride + k * dilation - before, ..., c] * filter[k, c, o] over
 /// all k and c, where `window` says stride, dilation, zeros at the ends, and the dimension that i is an index
 /// of. Dimensions of the filter may be in any order; `x` may have its channels in front of what windows walk
-/// along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved
+/// along or after it. A dimension that both have besides `In` is a group: the groups' channels are convolved
 /// separately. Without `In` and `Out`, each channel that both have is convolved by itself.
 /// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part
 /// to the parts next to it (see `halo`), at most as many as a part has. Where the input's channels are split,

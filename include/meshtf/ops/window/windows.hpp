@@ -26,8 +26,8 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
 }  // namespace detail
 
 /// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place
-/// of those that they walk along, and those of a window behind the last of them (before the first, if nothing
-/// is behind it).
+/// of those that they walk along, and those of a window after the last of them (before the first, if nothing
+/// is after it).
 ///
 ///     auto const near = windows<window<length, five>>(x);   // [batch, length, model] -> [batch, length,
 ///                                                           five, model]
