@@ -5,7 +5,7 @@ reference.py --check   is the page what the headers say, and has every public na
 reference.py --write   writes the page
 
 Public is what stands in namespace meshtf or meshtf::nn at the beginning of a line; namespaces for the library itself (detail, task, kernel and others) are
-left out. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file. A block of `///`
+left out, and so are deprecated names. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file. A block of `///`
 lines with an empty line below it is said of each function that follows, up to the next such block or a line of `// ----`.
 """
 import re
@@ -109,7 +109,7 @@ def members(body, public):
             signature = re.sub(r"(\)(?: const| noexcept)*)\s*:\s*\w+[({<].*", r"\1", signature)  # members that a constructor makes
             signature = shortened(re.sub(r"\s+", " ", re.sub(r"\s*\{\}$", "", signature)).strip())
             unwanted = re.match(r"(friend|static_assert|using|explicit operator|~|operator=)", signature) or re.search(r"= (delete|default)$", signature)
-            if public and shown and not unwanted and signature and not re.match(r"(?:template<.*> )?\w*~", signature) and (not nested or comment):
+            if public and shown and not unwanted and "deprecated" not in declaration and signature and not re.match(r"(?:template<.*> )?\w*~", signature) and (not nested or comment):
                 out += comment + [signature + ";" + ("  " + behind if behind.startswith("//") and not comment else "")]
             comment = []
     return out
@@ -164,7 +164,7 @@ def entries(path, lost):
             declaration = unconstrained(declaration)
             signature = signature_of(declaration)
             signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
-            name = name_of(declaration)
+            name = None if "[[deprecated" in declaration else name_of(declaration)
             is_class = re.search(r"\b(struct|class)\s+\w+(<M>)?( final)?( : [^;]*)?$", signature) and "{" in declaration and not declaration.rstrip().endswith("};")
             body = []
             forward = "{" not in declaration and re.search(r"\b(struct|class)\s+\w+\s*$", signature)
