@@ -64,11 +64,11 @@ struct over : of_elements<1> {
 /// x times a number, which has the element type of the tensor.
 template<class T>
 struct scaled : of_elements<1> {
-  T by;
-  constexpr explicit scaled(T b) : by(b) {}
+  T factor;
+  constexpr explicit scaled(T b) : factor(b) {}
   template<class V>
   constexpr V operator()(V const& x) const {
-    return x * V(by);
+    return x * V(factor);
   }
 };
 

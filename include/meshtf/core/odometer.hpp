@@ -31,14 +31,14 @@ template<class Index, class Sizes, class F>
 /// sizes, never if one is 0. `at[k]` is the offset in the k-th of `N` arrays; it begins at the given `at`,
 /// and moves by `strides[k][i]` from one i-th index to the next.
 template<std::size_t N, class Strides, class F>
-constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides, std::array<extent, N> at,
-                              F const& f) {
+constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides,
+                              std::array<extent, N> offset, F const& f) {
   for (extent n : sizes)
     if (n == 0) return;
   std::array<extent, max_rank> index{};
-  do f(at);
-  while (count_up(sizes.size(), index, sizes, [&](std::size_t i, extent by) {
-    for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * by;
+  do f(offset);
+  while (count_up(sizes.size(), index, sizes, [&](std::size_t i, extent count) {
+    for (std::size_t k = 0; k < N; ++k) offset[k] += strides[k][i] * count;
   }));
 }
 
@@ -48,17 +48,17 @@ constexpr void for_some_indices(std::span<extent const> sizes, Strides const& st
                                 extent end, F const& f) {
   if (begin >= end) return;
   std::array<extent, max_rank> index{};
-  std::array<extent, N> at{};
+  std::array<extent, N> offset{};
   extent rest = begin;
   for (std::size_t i = sizes.size(); i-- > 0; rest /= sizes[i]) {
     index[i] = rest % sizes[i];
-    for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * index[i];
+    for (std::size_t k = 0; k < N; ++k) offset[k] += strides[k][i] * index[i];
   }
   for (;;) {
-    f(at);
+    f(offset);
     if (++begin == end) return;
-    count_up(sizes.size(), index, sizes, [&](std::size_t i, extent by) {
-      for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * by;
+    count_up(sizes.size(), index, sizes, [&](std::size_t i, extent count) {
+      for (std::size_t k = 0; k < N; ++k) offset[k] += strides[k][i] * count;
     });
   }
 }

@@ -238,16 +238,16 @@ struct place_in_mesh {
 /// processes along these axes. Ranks are row-major in the mesh's order of axes, parts in the order of the
 /// list.
 constexpr extent rank_of_part(axis_list const& over, extent part, std::span<extent const> sizes) {
-  std::array<extent, max_axes> at{};
+  std::array<extent, max_axes> coordinates{};
   for (int i = over.count - 1; i >= 0; --i) {
-    auto const a = static_cast<std::size_t>(over[i]);
-    at[a]        = part % sizes[a];
+    auto const a   = static_cast<std::size_t>(over[i]);
+    coordinates[a] = part % sizes[a];
     part /= sizes[a];
   }
   axis_set const among = over.set();
   extent rank          = 0;
   for (std::size_t a = 0; a < sizes.size(); ++a)
-    if ((among >> a & 1) != 0) rank = rank * sizes[a] + at[a];
+    if ((among >> a & 1) != 0) rank = rank * sizes[a] + coordinates[a];
   return rank;
 }
 

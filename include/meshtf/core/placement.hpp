@@ -41,10 +41,10 @@ struct too_many_dims {};
 
 /// What is wrong with a placement: the dimensions by their position in the tensor, the axis by its number.
 struct placement_fault {
-  enum kind { none, two_dims, ragged } what = none;
-  int first                                 = 0;
-  int second                                = 0;
-  int axis                                  = 0;
+  enum kind { none, two_dims, ragged } reason = none;
+  int first                                   = 0;
+  int second                                  = 0;
+  int axis                                    = 0;
 };
 
 /// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all
@@ -81,10 +81,10 @@ struct placement<L, shape<D...>> {
   static auto axis(axes<Axis...>) -> pick<fault.axis, Axis...>;
 
   static constexpr auto verdict() {
-    if constexpr (fault.what == placement_fault::two_dims)
+    if constexpr (fault.reason == placement_fault::two_dims)
       return one_axis_splits_two_dims<decltype(axis(typename L::mesh_type::all_axes{})),
                                       pick<fault.first, D...>, pick<fault.second, D...>>{};
-    else if constexpr (fault.what == placement_fault::ragged)
+    else if constexpr (fault.reason == placement_fault::ragged)
       return parts_do_not_divide_dim<pick<fault.first, D...>, dims[fault.first].size,
                                      dims[fault.first].parts>{};
     else return legal{};

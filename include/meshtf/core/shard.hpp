@@ -24,17 +24,17 @@ constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dim
 
 /// The global extent of each dimension, while counted dimensions have as many elements as `now` says.
 template<std::size_t N>
-constexpr std::array<extent, N> global_extents(std::array<placed, N> const& dims, counts const& now) {
+constexpr std::array<extent, N> global_extents(std::array<placed, N> const& dims, counts const& counted) {
   std::array<extent, N> global{};
-  for (std::size_t d = 0; d < N; ++d) global[d] = now.of(dims[d].counted, dims[d].size);
+  for (std::size_t d = 0; d < N; ++d) global[d] = counted.of(dims[d].counted, dims[d].size);
   return global;
 }
 
 /// The local extent of each dimension on the process at `here`.
 template<std::size_t N>
 constexpr std::array<extent, N> local_extents(std::array<placed, N> const& dims, place_in_mesh const& here,
-                                              counts const& now = {}) {
-  auto local = global_extents(dims, now);
+                                              counts const& counted = {}) {
+  auto local = global_extents(dims, counted);
   for (std::size_t d = 0; d < N; ++d) local[d] = dims[d].local_extent(here.part_of(dims[d].over), local[d]);
   return local;
 }
@@ -42,13 +42,13 @@ constexpr std::array<extent, N> local_extents(std::array<placed, N> const& dims,
 /// The former names of `global_extents` and `local_extents`.
 template<std::size_t N>
 [[deprecated("use global_extents")]] constexpr std::array<extent, N> whole_extents(
-    std::array<placed, N> const& dims, counts const& now) {
-  return global_extents(dims, now);
+    std::array<placed, N> const& dims, counts const& counted) {
+  return global_extents(dims, counted);
 }
 template<std::size_t N>
 [[deprecated("use local_extents")]] constexpr std::array<extent, N> held_extents(
-    std::array<placed, N> const& dims, place_in_mesh const& here, counts const& now = {}) {
-  return local_extents(dims, here, now);
+    std::array<placed, N> const& dims, place_in_mesh const& here, counts const& counted = {}) {
+  return local_extents(dims, here, counted);
 }
 
 /// f(offset in the shard, offset in the global tensor, length) for each run of local elements that are
@@ -79,14 +79,15 @@ void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> con
     size *= global_sizes[d];
     allocated *= dims[d].allocated_extent();
   }
-  for_each_index<2>(local.first(rank), strides, {0, global}, [&](auto const& at) { f(at[0], at[1], run); });
+  for_each_index<2>(local.first(rank), strides, {0, global},
+                    [&](auto const& offset) { f(offset[0], offset[1], run); });
 }
 
 /// The same for the process at `here`, while counted dimensions have as many elements as `now` says.
 template<std::size_t N, class F>
-void for_each_run(std::array<placed, N> const& dims, place_in_mesh const& here, counts const& now, F f) {
-  for_each_run(dims, first_indices(dims, here), local_extents(dims, here, now), global_extents(dims, now),
-               std::move(f));
+void for_each_run(std::array<placed, N> const& dims, place_in_mesh const& here, counts const& counted, F f) {
+  for_each_run(dims, first_indices(dims, here), local_extents(dims, here, counted),
+               global_extents(dims, counted), std::move(f));
 }
 
 /// The same where every counted dimension has its largest extent.

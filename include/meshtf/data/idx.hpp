@@ -138,11 +138,11 @@ MESHTF_DEFINE std::string spelled_word(std::uint32_t word) {
 
 MESHTF_DEFINE idx_array read_idx(std::string const& path, int rank) {
   detail::byte_reader file{path};
-  auto const next_word = [&](char const* what) {
+  auto const next_word = [&](char const* content) {
     std::array<std::uint8_t, 4> bytes{};
     auto const got = file.read(bytes.data(), bytes.size());
     if (got < bytes.size())
-      detail::throw_damaged(path, std::string{"a header with "} + what, "the end of the file");
+      detail::throw_damaged(path, std::string{"a header with "} + content, "the end of the file");
     return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
            std::uint32_t{bytes[3]};
   };

@@ -41,7 +41,7 @@ struct labelled_images {
 };
 
 /// Sets the number that each byte stands for: from 0 to 1, shifted and scaled.
-void scale(labelled_images& images, pixel_scale const& by);
+void scale(labelled_images& images, pixel_scale const& pixels);
 
 /// The scale that gives the pixels of `images` mean 0 and deviation 1. A network gets the scale of its
 /// training images, in tests too.
@@ -62,9 +62,10 @@ labelled_images read_mnist(std::string const& folder, std::string const& which);
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE void scale(labelled_images& images, pixel_scale const& by) {
+MESHTF_DEFINE void scale(labelled_images& images, pixel_scale const& pixels) {
   for (std::size_t byte = 0; byte < 256; ++byte)
-    images.value[byte] = static_cast<float>((static_cast<double>(byte) / 255 - by.mean) / by.deviation);
+    images.value[byte] =
+        static_cast<float>((static_cast<double>(byte) / 255 - pixels.mean) / pixels.deviation);
 }
 
 MESHTF_DEFINE pixel_scale standard_scale(labelled_images const& images) {

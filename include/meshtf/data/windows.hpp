@@ -53,7 +53,7 @@ public:
       auto const start =
           static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
-      for (extent at = row * dims[1].allocated_extent(), k = at; k < at + length; ++k) {
+      for (extent position = row * dims[1].allocated_extent(), k = position; k < position + length; ++k) {
         id[k]     = byte_tokenizer::id_of(*bytes++);
         target[k] = byte_tokenizer::id_of(*bytes);
       }
@@ -99,12 +99,12 @@ public:
             tensor<T, L, Batch, Length>& weights) {
     if (at_ >= count()) return false;
     constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
-    auto const& now     = ids.machine().counted();
+    auto const& windows = ids.machine().counted();
 
     std::int32_t* const id     = ids.data_to_write();
     std::int32_t* const target = targets.data_to_write();
     T* const weight            = weights.data_to_write();
-    for_each_run(dims, ids.machine().place(), now, [&](extent local, extent global, extent n) {
+    for_each_run(dims, ids.machine().place(), windows, [&](extent local, extent global, extent n) {
       // windows of a batch follow one another, so an index in the batch is also an index in the text
       extent const from = at_ + global;
       extent const real = std::clamp<extent>(count() - from, 0, n);
@@ -117,7 +117,7 @@ public:
       std::fill_n(weight + local, real, T{1});
       std::fill_n(weight + local + real, n - real, T{0});
     });
-    at_ += now.size_of(shape<Batch, Length>{});
+    at_ += windows.size_of(shape<Batch, Length>{});
     return true;
   }
 

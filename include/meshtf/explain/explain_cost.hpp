@@ -150,8 +150,8 @@ constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_
   append(out, "  holds       ", bytes_text(c.peak_bytes()), " at the peak");
   int said = 0;
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
-    if (held_for const what{static_cast<std::uint8_t>(h)}; c.at_peak()[what] > 0)
-      append(out, said++ == 0 ? ": " : ", ", to_string(what), " ", bytes_text(c.at_peak()[what]));
+    if (held_for const purpose{static_cast<std::uint8_t>(h)}; c.at_peak()[purpose] > 0)
+      append(out, said++ == 0 ? ": " : ", ", to_string(purpose), " ", bytes_text(c.at_peak()[purpose]));
   if (said == 0) append(out, ", ", bytes_text(c.parameter_bytes()), " of it parameters");
   out += '\n';
   append(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()),
@@ -189,26 +189,27 @@ using without_rule = typename layout_without<actual<L>, I, rule_list<L>,
 
 /// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
 template<class Text, class M>
-constexpr void append_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by,
-                              cost<M> const& without) {
+constexpr void append_changes(Text& out, std::string_view verb, extent sign,
+                              cost_difference<M> const& difference, cost<M> const& without) {
   int said        = 0;
-  auto const item = [&](extent change, extent whole, auto const& words, std::string_view of,
+  auto const item = [&](extent change, extent whole, auto const& words, std::string_view subject,
                         std::string_view axis = {}) {
     extent const n = -sign * change;
     if (n <= 0) return;
     if (said++ == 0) append(out, "    ", verb, " ");
     else out += ", ";
-    append(out, words(n), of, axis);
+    append(out, words(n), subject, axis);
     if (sign < 0) return;
     double const percent = 100 * static_cast<double>(n) / static_cast<double>(whole);
     append(out, " (", decimal_text(percent, percent < 1 ? 1 : 0), " %)");
   };
-  item(by.peak_bytes(), without.peak_bytes(), bytes_text, " at the peak");
-  item(by.parameter_bytes(), without.parameter_bytes(), bytes_text, " of parameters");
-  item(by.optimizer_bytes(), without.optimizer_bytes(), bytes_text, " of optimizer state");
-  item(by.flops(), without.flops(), count_text, " flops");
+  item(difference.peak_bytes(), without.peak_bytes(), bytes_text, " at the peak");
+  item(difference.parameter_bytes(), without.parameter_bytes(), bytes_text, " of parameters");
+  item(difference.optimizer_bytes(), without.optimizer_bytes(), bytes_text, " of optimizer state");
+  item(difference.flops(), without.flops(), count_text, " flops");
   [&]<class... A>(axes<A...>) {
-    (item(by.template bytes_sent<A>(), without.template bytes_sent<A>(), bytes_text, " sent along ", name<A>),
+    (item(difference.template bytes_sent<A>(), without.template bytes_sent<A>(), bytes_text, " sent along ",
+          name<A>),
      ...);
   }(typename M::all_axes{});
   if (said > 0) out += '\n';
@@ -221,10 +222,10 @@ constexpr void append_rule(Text& out, named_dims const& ruled, int rule, cost<M>
   for (int axis : ruled[rule].over) append(out, ", ", named_mesh_of<M>.axis(axis));
   append(out, ">: ", seconds_text(with.time().total()), " a step by the model, ",
          seconds_text(without.time().total()), " without this rule\n");
-  cost_difference<M> const by = with - without;
-  std::size_t const before    = out.size();
-  append_changes(out, "saves", 1, by, without);
-  append_changes(out, "costs", -1, by, without);
+  cost_difference<M> const difference = with - without;
+  std::size_t const before            = out.size();
+  append_changes(out, "saves", 1, difference, without);
+  append_changes(out, "costs", -1, difference, without);
   if (out.size() == before) out += "    changes nothing here\n";
 }
 

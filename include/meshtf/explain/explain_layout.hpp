@@ -32,10 +32,10 @@ constexpr void append_uneven_parts(Text& out, placed const& d) {
   extent const empty = d.parts - full - (rest > 0 ? 1 : 0);
   int const kinds    = 1 + (rest > 0 ? 1 : 0) + (empty > 0 ? 1 : 0);
   int said           = 0;
-  auto const parts   = [&](extent n, std::string_view of) {
+  auto const parts   = [&](extent n, std::string_view subject) {
     if (n > 0)
       append(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ",
-               of);
+               subject);
   };
   parts(full, number_text(d.allocated_extent()));
   parts(rest > 0 ? 1 : 0, number_text(rest));

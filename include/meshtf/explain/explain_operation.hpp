@@ -17,14 +17,14 @@ namespace detail {
 
 /// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that makes up an all-reduce.
 template<class M, class T>
-constexpr void append_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over,
+constexpr void append_all_reduce(page& out, std::string_view operand, reduction op, extent n, axis_set over,
                                  collective_reason const& why) {
   if (over == 0) return;
   ledger<M> machine;
   machine.template all_reduce<T>(op, nullptr, n, over);
   auto const noted  = machine.noted();
   extent const size = n * extent{sizeof(T)};
-  append(out, "  all_reduce of ", what, ", ", bytes_text(size), ", over ");
+  append(out, "  all_reduce of ", operand, ", ", bytes_text(size), ", over ");
   append_axes(out, named_mesh_of<M>, over);
   append(out, ": sends ", bytes_text(noted.bytes_sent()));
   if (noted.collectives().size() > 1) {
@@ -63,10 +63,10 @@ constexpr std::string_view nothing_is_sent = "  nothing is sent: every process h
 
 /// "  x's gradient  is unreduced over rows: ..."
 template<class L, class Loops, class Operand>
-constexpr void append_unreduced(page& out, std::string_view what) {
+constexpr void append_unreduced(page& out, std::string_view operand) {
   using mesh_type          = typename L::mesh_type;
   axis_set const unreduced = split_over<L, Loops> & ~split_over<L, Operand>;
-  append(out, "  the gradient of ", what);
+  append(out, "  the gradient of ", operand);
   if (unreduced == 0) {
     out += " is whole: nothing to reduce\n";
     return;
@@ -79,13 +79,13 @@ constexpr void append_unreduced(page& out, std::string_view what) {
 }
 
 template<class L, class S, class Gone, class T>
-constexpr void append_reduction(page& out, std::string_view what, std::string_view result) {
+constexpr void append_reduction(page& out, std::string_view operand, std::string_view result) {
   using left  = without<S, Gone>;
   using plan  = nest_plan<L, left, S>;
   using loops = typename plan::loops;
   append(out, subject<L, loops>, " sums its ");
   append_extents(out, named_dims_of<L, S>);
-  append(out, " of ", what, " to ");
+  append(out, " of ", operand, " to ");
   append_extents(out, named_dims_of<L, left>);
   out += '\n';
   append_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>,
@@ -228,7 +228,7 @@ struct page_of_gather {
 };
 
 constexpr std::string_view name_of_transfer(reshard_move const& move) {
-  return move.what == transfer_kind::slice ? std::string_view{"slice"} : to_string(collective_of(move));
+  return move.kind == transfer_kind::slice ? std::string_view{"slice"} : to_string(collective_of(move));
 }
 
 template<class From, class To, class S, class T, axis_set Unreduced>
@@ -267,7 +267,7 @@ struct page_of_reshard {
         sent += sent_by_one(move, extent{sizeof(T)});
         out += "\n    because ";
         append_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over,
-                      reduction::sum, move.what);
+                      reduction::sum, move.kind);
         out += '\n';
       }
       if (steps.count > 1) append(out, "  in all it sends ", bytes_text(sent), "\n");

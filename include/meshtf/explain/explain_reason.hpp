@@ -33,7 +33,7 @@ constexpr int split_by(named_dims const& dims, int axis) {
 /// way, an axis may split a dimension that it splits at neither end.
 template<class Text>
 constexpr void append_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m,
-                                     axis_set over, transfer_kind what) {
+                                     axis_set over, transfer_kind kind) {
   bool first = true;
   for (int a = 0; a < m.count(); ++a) {
     if (!among(over, a)) continue;
@@ -44,7 +44,7 @@ constexpr void append_reason_to_move(Text& out, collective_reason const& why, na
     std::string_view const axis  = m.axis(a);
     std::string_view const here  = from < 0 ? "" : why.loops.name(from);
     std::string_view const there = to < 0 ? "" : why.to.name(to);
-    switch (what) {
+    switch (kind) {
       case transfer_kind::slice:
         append(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on");
         break;
@@ -69,11 +69,11 @@ constexpr void append_reason_to_move(Text& out, collective_reason const& why, na
 /// Why a collective over the axes `over` is called, and `what` it does if it moves a value.
 template<class Text>
 constexpr void append_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
-                             reduction op, transfer_kind what = transfer_kind::all_reduce) {
+                             reduction op, transfer_kind kind = transfer_kind::all_reduce) {
   if (why.words != nullptr) {
     out += why.words;
   } else if (why.to.names != nullptr) {
-    append_reason_to_move(out, why, m, over, what);
+    append_reason_to_move(out, why, m, over, kind);
   } else {
     int said = 0;
     for (int d = 0; d < why.loops.count; ++d) {

@@ -15,18 +15,18 @@ namespace detail {
 /// The cell of a process: its rank, and of each split dimension the elements that it holds, in words and as
 /// the part of a bar.
 template<class Sheet>
-constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, extent x, extent top,
-                            extent wide, int max_lines) {
-  s.text(x + 8, top + 18, d.line(0, at));
+constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& coordinates_of_process, extent x,
+                            extent top, extent wide, int max_lines) {
+  s.text(x + 8, top + 18, d.line(0, coordinates_of_process));
   int drawn = 0;
   for (int k = 0; k < d.dims.count; ++k) {
     if (!d.is_line(k)) continue;
     if (drawn == max_lines) return s.text(x + 8, top + 18 + 28 * drawn + Sheet::line, "and more");
     extent const down  = top + 18 + 28 * drawn++;
     placed const& dim  = d.dims[k];
-    extent const part  = part_at(dim, d.mesh, at);
+    extent const part  = part_at(dim, d.mesh, coordinates_of_process);
     extent const whole = wide - 16;
-    s.text(x + 8, down + Sheet::line, range_at(d.dims, k, d.mesh, at));
+    s.text(x + 8, down + Sheet::line, range_at(d.dims, k, d.mesh, coordinates_of_process));
     s.track(x + 8, down + 29, whole);
     if (dim.local_extent(part) > 0)
       s.bar(x + 8 + pixels_of(part * dim.allocated_extent(), dim.size, whole), down + 29,
@@ -238,10 +238,10 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     for (std::size_t i = 0; i < n;) {
       std::size_t end = i;
       while (end < n && peaks[end].site.backward == peaks[i].site.backward) ++end;
-      auto const at = [&](std::size_t k) {
+      auto const peak = [&](std::size_t k) {
         return left + static_cast<extent>(k) * wide / static_cast<extent>(n);
       };
-      if (peaks[i].site.backward) s.bar(at(i), s.y, std::max<extent>(1, at(end) - at(i)), 3);
+      if (peaks[i].site.backward) s.bar(peak(i), s.y, std::max<extent>(1, peak(end) - peak(i)), 3);
       i = end;
     }
     s.widen(left + wide);
@@ -271,9 +271,9 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
   for (std::size_t k = 0; k < c.at_peak().sites && k < 6; ++k) {
     held_arrays const& held = c.at_peak().largest[k];
     typename Sheet::line_text words;
-    append(words, bytes_text(held.bytes), " of ", to_string(held.what));
+    append(words, bytes_text(held.bytes), " of ", to_string(held.purpose));
     if (held.site.operation[0] != '\0') append(words, ": ", site_text(held.site));
-    s.line_of_text(words, static_cast<extent>(held.what));
+    s.line_of_text(words, static_cast<extent>(held.purpose));
   }
 }
 
@@ -290,10 +290,11 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
   s.heading(head);
   s.line_of_text(first, 0);
   s.line_of_text(second, 1);
-  auto const pair = [&](std::string_view what, std::string_view name, extent x, extent y, auto const& words) {
+  auto const pair = [&](std::string_view title, std::string_view name, extent x, extent y,
+                        auto const& words) {
     if (x == 0 && y == 0) return;
     typename Sheet::line_text label;
-    append(label, what, name);
+    append(label, title, name);
     s.y += 4;
     s.line_of_text(label);
     for (int k = 0; k < 2; ++k) {

@@ -12,15 +12,15 @@ namespace detail {
 using coordinates = std::array<extent, max_axes>;
 
 /// The number of the part of `d` that the process at `at` holds, from 0.
-constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const& at) {
+constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const& place) {
   extent part = 0;
-  for (int axis : d.over) part = part * m.size(axis) + at[static_cast<std::size_t>(axis)];
+  for (int axis : d.over) part = part * m.size(axis) + place[static_cast<std::size_t>(axis)];
   return part;
 }
 
 /// "batch 0-255": the elements of dimension `d` that the process at `at` holds, or "nothing of batch".
-constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& at) {
-  extent const part  = part_at(dims[d], m, at);
+constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& place) {
+  extent const part  = part_at(dims[d], m, place);
   extent const first = part * dims[d].allocated_extent();
   extent const last  = first + dims[d].local_extent(part) - 1;
   short_text text;

@@ -69,8 +69,8 @@ struct svg_sheet {
   }
 
   /// A word that is known late, in the place of blanks.
-  constexpr void fill_in(std::size_t at, std::string_view word) {
-    std::copy(word.begin(), word.end(), out.characters + at);
+  constexpr void fill_in(std::size_t position, std::string_view word) {
+    std::copy(word.begin(), word.end(), out.characters + position);
   }
 
   constexpr void widen(extent to) { width = std::max(width, to + edge); }
@@ -112,17 +112,17 @@ struct svg_sheet {
   }
 
   /// A bar of 8 pixels' height to the right of `x`, around the height `at`.
-  constexpr void bar(extent x, extent at, extent length, extent colour) {
+  constexpr void bar(extent x, extent left_edge, extent length, extent colour) {
     number("<path class=\"b c", colour % colours);
-    moved_to(x, at);
+    moved_to(x, left_edge);
     number("h", length);
     out += "\"/>\n";
     widen(x + length);
   }
   /// The whole of which a bar shows a part.
-  constexpr void track(extent x, extent at, extent length) {
+  constexpr void track(extent x, extent left_edge, extent length) {
     out += "<path class=\"t";
-    moved_to(x, at);
+    moved_to(x, left_edge);
     number("h", length);
     out += "\"/>\n";
     widen(x + length);
@@ -136,15 +136,15 @@ struct svg_sheet {
     out += "z\"/>\n";
     widen(x + wide);
   }
-  constexpr void moved_to(extent x, extent at) {
+  constexpr void moved_to(extent x, extent left_edge) {
     number("\" d=\"M", x);
-    number(" ", at);
+    number(" ", left_edge);
   }
 
   /// An axis to the right below everything else, from 0 to `largest`: a line, marks at its ends and its
   /// middle with their values, and what they count.
   template<class Words>
-  constexpr void axis(extent x, extent length, extent largest, Words const& words, std::string_view what) {
+  constexpr void axis(extent x, extent length, extent largest, Words const& words, std::string_view label) {
     y += 12;
     out += "<path class=\"";
     moved_to(x, y + 4);
@@ -155,7 +155,7 @@ struct svg_sheet {
     text(x, y, words(extent{0}));
     text(x + length / 2, y, words(largest / 2), "m");
     text(x + length, y, words(largest), "e");
-    line_of_text(what);
+    line_of_text(label);
   }
 };
 

@@ -32,8 +32,8 @@ constexpr void append_axes(Text& out, named_mesh const& m, axis_set over) {
 
 /// "x[batch, hidden]".
 template<class Text>
-constexpr void append_tensor(Text& out, std::string_view what, named_dims const& dims) {
-  out += what;
+constexpr void append_tensor(Text& out, std::string_view name, named_dims const& dims) {
+  out += name;
   if (dims.count == 0) return;
   out += '[';
   for (int d = 0; d < dims.count; ++d) {

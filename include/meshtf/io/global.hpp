@@ -53,9 +53,10 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& global) {
 
   xt::xarray<T, xt::layout_type::row_major> const ordered = detail::in_elements_of<T>(global);
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
-  for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent at, extent n) {
-    std::copy_n(ordered.data() + at, n, x.data() + local);
-  });
+  for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(),
+               [&](extent local, extent offset, extent n) {
+                 std::copy_n(ordered.data() + offset, n, x.data() + local);
+               });
   return x;
 }
 
@@ -79,16 +80,16 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   auto global = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
   for (int rank = 0; rank < comm.size(); ++rank) {
     // ranks along a set of axes are row-major in the mesh's order
-    std::array<extent, max_axes> at{};
+    std::array<extent, max_axes> coordinates{};
     extent left = rank;
     for (std::size_t a = max_axes; a-- > 0;)
       if ((over >> a & 1) != 0) {
-        at[a] = left % axis_sizes<mesh_type>[a];
+        coordinates[a] = left % axis_sizes<mesh_type>[a];
         left /= axis_sizes<mesh_type>[a];
       }
     T const* const part = parts.data() + rank * x.size;
     for_each_run(
-        placed_dims<L, shape<D...>>, {at, axis_sizes<mesh_type>}, m.counted(),
+        placed_dims<L, shape<D...>>, {coordinates, axis_sizes<mesh_type>}, m.counted(),
         [&](extent local, extent to, extent n) { std::copy_n(part + local, n, global.data() + to); });
   }
   return global;

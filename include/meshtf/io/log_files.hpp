@@ -43,7 +43,7 @@ public:
   std::uint64_t size() const { return size_; }
 
   /// The bytes from `at`, fewer where the file ends.
-  std::string read(std::uint64_t at, std::size_t n) const;
+  std::string read(std::uint64_t offset, std::size_t n) const;
 
   /// Errors: `unavailable` if the system refuses.
   void cut(std::uint64_t to);
@@ -82,7 +82,7 @@ private:
   static std::string line(double time, std::uint64_t step, std::string const& name);
   /// Where the first event of a later step begins, or one that was not written to its end.
   std::uint64_t end_of_events(std::uint64_t completed_steps) const;
-  [[noreturn]] void throw_damaged(std::uint64_t at) const;
+  [[noreturn]] void throw_damaged(std::uint64_t offset) const;
   std::uint64_t end_of_lines(std::uint64_t completed_steps) const;
   void put(std::string const& event, std::string const& line);
   /// One line on stderr, once for each name.
@@ -109,11 +109,12 @@ MESHTF_DEFINE growing_file::growing_file(std::string const& path)
                       ", got another that does: name another folder");
 }
 
-MESHTF_DEFINE std::string growing_file::read(std::uint64_t at, std::size_t n) const {
+MESHTF_DEFINE std::string growing_file::read(std::uint64_t offset, std::size_t n) const {
   std::string bytes(n, '\0');
   std::size_t have = 0;
   while (have < n) {
-    ssize_t const got = pread(file_.number(), bytes.data() + have, n - have, static_cast<off_t>(at + have));
+    ssize_t const got =
+        pread(file_.number(), bytes.data() + have, n - have, static_cast<off_t>(offset + have));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     have += static_cast<std::size_t>(got);
@@ -236,40 +237,40 @@ MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_steps) const {
-  std::uint64_t at = 0;
-  while (at < events_.size()) {
-    auto const head = events_.read(at, 12);
+  std::uint64_t offset = 0;
+  while (offset < events_.size()) {
+    auto const head = events_.read(offset, 12);
     if (head.size() < 12) break;
     if (little_endian(masked_checksum::of(std::string_view{head}.substr(0, 8))) != head.substr(8))
-      throw_damaged(at);
+      throw_damaged(offset);
     std::uint64_t size = 0;
     for (std::size_t i = 8; i-- > 0;) size = size << 8 | static_cast<unsigned char>(head[i]);
-    if (size + 4 > events_.size() - at - 12) break;
-    auto const rest = events_.read(at + 12, static_cast<std::size_t>(size) + 4);
+    if (size + 4 > events_.size() - offset - 12) break;
+    auto const rest = events_.read(offset + 12, static_cast<std::size_t>(size) + 4);
     if (rest.size() != size + 4) break;
     auto const event = std::string_view{rest}.substr(0, static_cast<std::size_t>(size));
-    if (little_endian(masked_checksum::of(event)) != rest.substr(event.size())) throw_damaged(at);
-    if (at == 0 && event.find(event_record::version) == std::string_view::npos) throw_damaged(at);
+    if (little_endian(masked_checksum::of(event)) != rest.substr(event.size())) throw_damaged(offset);
+    if (offset == 0 && event.find(event_record::version) == std::string_view::npos) throw_damaged(offset);
     if (auto const step = event_record::step_of(event); step && *step > completed_steps) break;
-    at += 16 + size;
+    offset += 16 + size;
   }
-  return at;
+  return offset;
 }
 
-[[noreturn]] MESHTF_DEFINE void log_files::throw_damaged(std::uint64_t at) const {
+[[noreturn]] MESHTF_DEFINE void log_files::throw_damaged(std::uint64_t offset) const {
   throw data_error("expected TensorBoard's events in " + events_.path() + ", got something else at byte " +
-                   std::to_string(at) + ": the file is damaged or of another kind: move it away");
+                   std::to_string(offset) + ": the file is damaged or of another kind: move it away");
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_steps) const {
   constexpr std::string_view begins = "{\"step\":";
   std::uint64_t end                 = 0;
   std::string line;
-  for (std::uint64_t at = 0; at < lines_.size();) {
-    auto const some = lines_.read(at, std::size_t{1} << 16);
+  for (std::uint64_t offset = 0; offset < lines_.size();) {
+    auto const some = lines_.read(offset, std::size_t{1} << 16);
     if (some.empty()) break;
     for (char const c : some) {
-      ++at;
+      ++offset;
       line += c;
       if (c != '\n') continue;
       std::uint64_t step = 0;
@@ -279,7 +280,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_step
                          ", got another kind of line after byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
       if (step > completed_steps) return end;
-      end = at;
+      end = offset;
       line.clear();
     }
   }

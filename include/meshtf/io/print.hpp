@@ -99,17 +99,17 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
     std::string open;
     std::string close;
     // elements within one index of the next outer dimension, local and allocated; the place of this one
-    extent below  = 1;
-    extent stride = 1;
-    extent at     = 0;
+    extent below    = 1;
+    extent stride   = 1;
+    extent position = 0;
     for (std::size_t d = Rank; d-- > 0;) {
-      at += i / below % extents[d] * stride;
+      position += i / below % extents[d] * stride;
       below *= extents[d];
       stride *= allocated[d];
       if (shown == size && i % below == 0) open += '{';
       if (shown == size && (i + 1) % below == 0) close += '}';
     }
-    out << (i == 0 ? "" : ", ") << open << static_cast<computed<T>>(x[at]) << close;
+    out << (i == 0 ? "" : ", ") << open << static_cast<computed<T>>(x[position]) << close;
   }
   if (size == 0) out << "{}";
   if (shown < size) out << " ... (" << size << " elements)";

@@ -79,12 +79,12 @@ public:
       pack(width_, all.size(), part(a.value, value, pair).from(all.begin), C(1),
            values + all.begin * width_.padded);
       bool const finite = is_finite(width_, all.size(), values + all.begin * width_.padded);
-      for_each_share(pair, [&](auto const& at) {
-        fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
+      for_each_share(pair, [&](auto const& start) {
+        fetch_terms(a.bias, a.query_segment, a.memory_segment, start);
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
-          pack_transposed(depth_, rows, part(a.query, query, at).from(first), factor_, queries);
+          pack_transposed(depth_, rows, part(a.query, query, start).from(first), factor_, queries);
           if (seen.size() == 0) {
             std::fill_n(row_sum, columns_, C{});
             std::fill_n(row_max, columns_, C{});
@@ -100,16 +100,16 @@ public:
                    weights + open * columns_);
             if (adjusted_) adjust(j, count, first, rows, weights);
             weigh(open, count - open, !add, weights, row_max, row_sum, rescale);
-            if (view_.dropped > 0) drop_some(at[row], first, rows, j, open, count - open, weights);
+            if (view_.dropped > 0) drop_some(start[row], first, rows, j, open, count - open, weights);
             if (add) scale_rows(width_, rows, rescale, sums);
             mix(width_, rows, open, false, finite, weights, values + j * width_.padded, sums, add);
             mix(width_, rows, count - open, true, finite, weights + open * columns_,
                 values + (j + open) * width_.padded, sums, add || open > 0);
           }
-          finish(rows, row_max, row_sum, part(a.log_total, row, at).from(first));
+          finish(rows, row_max, row_sum, part(a.log_total, row, start).from(first));
           unpack(
               width_, rows, sums, [&](extent i) { return row_sum[i]; },
-              part(a.result, result, at).from(first));
+              part(a.result, result, start).from(first));
         }
       });
     });
@@ -144,22 +144,22 @@ public:
       }
       bool const finite_keys = is_finite(depth_, s_.memories, keys);
       bool shared            = false;
-      for_each_share(pair, [&](auto const& at) {
-        fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
+      for_each_share(pair, [&](auto const& start) {
+        fetch_terms(a.bias, a.query_segment, a.memory_segment, start);
         std::fill_n(dbiases, a.dbias != nullptr ? s_.distances : 0, C{});
-        if (a.dbias != nullptr && s_.biased) clear_biases(a.dbias + at[bias]);
+        if (a.dbias != nullptr && s_.biased) clear_biases(a.dbias + start[bias]);
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
-          auto const q      = part(a.query, query, at).from(first);
-          auto const dz     = part(a.dresult, result, at).from(first);
+          auto const q      = part(a.query, query, start).from(first);
+          auto const dz     = part(a.dresult, result, start).from(first);
           pack_transposed(depth_, rows, q, factor_, queries_t);
           pack(width_, rows, dz, C(1), dresults);
-          fetch(rows, part(a.log_total, row, at).from(first), log_sum_exp);
+          fetch(rows, part(a.log_total, row, start).from(first), log_sum_exp);
           if (of_scores) {
             pack(depth_, rows, q, factor_, queries);
             pack_transposed(width_, rows, dz, C(1), dresults_t);
-            products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), row_dot);
+            products_of_rows(width_, rows, dresults, part(a.result, result, start).from(first), row_dot);
           }
           bool const finite_queries = !of_scores || is_finite(depth_, rows, queries);
           bool const finite_results = is_finite(width_, rows, dresults);
@@ -172,7 +172,7 @@ public:
             if (of_scores) scores(width_, count, diagonal, values + j * width_.padded, dresults_t, dscores);
             if (adjusted_) adjust(j, count, first, rows, weights);
             if (view_.dropped > 0) {
-              drops_.draw(at[row], first, rows, j, count, attention_block);
+              drops_.draw(start[row], first, rows, j, count, attention_block);
               if (of_scores) drop_drawn(rows, count, diagonal, dscores);
             }
             weigh_again(count, diagonal, of_scores, log_sum_exp, row_dot, weights, dscores);
@@ -187,16 +187,16 @@ public:
               mix(depth_, rows, count, diagonal, finite_keys, dscores, keys + j * depth_.padded, dqueries,
                   j > seen.begin);
             if (a.dbias != nullptr && s_.biased)
-              store_biases(j, count, first, rows, dscores, a.dbias + at[bias]);
+              store_biases(j, count, first, rows, dscores, a.dbias + start[bias]);
             else if (a.dbias != nullptr) collect_biases(j, count, first, rows, dscores, dbiases);
           }
           if (a.dquery != nullptr)
             unpack(
                 depth_, rows, dqueries, [&](extent) { return factor_; },
-                part(a.dquery, query, at).from(first));
+                part(a.dquery, query, start).from(first));
         }
         for (extent d = 0; a.dbias != nullptr && d < s_.distances; ++d)
-          a.dbias[at[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
+          a.dbias[start[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
         shared = true;
       });
       extent seen = 0;

@@ -61,9 +61,9 @@ public:
       transpose_tile<lanes>(row_matrix<C const>{drawn_.data() + query * stride + j, stride}, C(1),
                             row_matrix<C>{turned.data(), width});
       for (extent r = 0; r < std::min(width, count - j); ++r) {
-        C* const at        = weights + (j + r) * columns;
+        C* const row       = weights + (j + r) * columns;
         batch const factor = lanes::load(turned.data() + r * width);
-        lanes::store(select(factor == batch(C{}), batch(C{}), lanes::load(at) * factor), at);
+        lanes::store(select(factor == batch(C{}), batch(C{}), lanes::load(row) * factor), row);
       }
     }
   }

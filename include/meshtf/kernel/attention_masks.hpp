@@ -68,20 +68,21 @@ protected:
     memory_segments_ = take(s_.memories);
   }
   void fetch_terms(T const* biases, std::int32_t const* of_queries, std::int32_t const* of_memory,
-                   offsets const& at) {
+                   offsets const& offset) {
     using enum attention_steps::operand;
     if (s_.distances > 0) {
-      copy_row(s_.distances, biases + at[bias], s_.element[bias], C(1), biases_, 1);
+      copy_row(s_.distances, biases + offset[bias], s_.element[bias], C(1), biases_, 1);
       std::fill_n(biases_ + s_.distances, 2 * attention_block, C{});
     }
-    if (s_.biased) all_biases_ = biases + at[bias];
+    if (s_.biased) all_biases_ = biases + offset[bias];
     if (!s_.segments) return;
     for (extent i = 0; i < s_.queries; ++i)
-      query_segments_[i] = static_cast<C>(of_queries[at[query_segment] + i * s_.position[query_segment]]);
+      query_segments_[i] = static_cast<C>(of_queries[offset[query_segment] + i * s_.position[query_segment]]);
     std::fill_n(query_segments_ + s_.queries, attention_padded(s_.queries) + attention_block - s_.queries,
                 C{});
     for (extent j = 0; j < s_.memories; ++j)
-      memory_segments_[j] = static_cast<C>(of_memory[at[memory_segment] + j * s_.position[memory_segment]]);
+      memory_segments_[j] =
+          static_cast<C>(of_memory[offset[memory_segment] + j * s_.position[memory_segment]]);
   }
 
   /// The number of the distance between the first query of a block and a position of the memory.
@@ -104,8 +105,8 @@ protected:
     batch const lane = lanes::load(lane_numbers<lanes, C>.data());
     for (extent r = 0; r < count; ++r)
       for (extent c = 0; c < columns_; c += width) {
-        C* const at = weights + r * columns_ + c;
-        batch x     = lanes::load(at);
+        C* const row = weights + r * columns_ + c;
+        batch x      = lanes::load(row);
         if (s_.distances > 0) x = x + lanes::load(biases_ + distance_to(first + c, begin + r));
         if (s_.segments)
           x = select(lanes::load(query_segments_ + first + c) == batch(memory_segments_[begin + r]), x,
@@ -115,7 +116,7 @@ protected:
           x                    = select(distance >= batch(low), x, nothing);
           x                    = select(distance <= batch(high), x, nothing);
         }
-        lanes::store(x, at);
+        lanes::store(x, row);
       }
   }
 

@@ -16,11 +16,11 @@ namespace detail {
 /// A part of an operand: positions of one pair, as they lie in memory.
 template<class T>
 struct positions {
-  T* at;
+  T* data;
   extent position;
   extent element;
 
-  positions from(extent i) const { return {at + i * position, position, element}; }
+  positions from(extent i) const { return {data + i * position, position, element}; }
 };
 
 /// The length of a row, and the length to which it is padded.
@@ -56,14 +56,14 @@ protected:
   }
 
   template<class P>
-  positions<P> part(P* all, std::size_t operand, std::array<extent, max_arrays> const& at) const {
-    return {all + at[operand], s_.position[operand], s_.element[operand]};
+  positions<P> part(P* all, std::size_t operand, std::array<extent, max_arrays> const& offset) const {
+    return {all + offset[operand], s_.position[operand], s_.element[operand]};
   }
 
   /// Prefetches a row, to read or to write: the processor does not predict rows that lie apart.
   template<bool Write, class P>
-  void expect(row_length const& of, positions<P> const& row) const {
-    for (extent e = 0; e < of.n; e += 64 / static_cast<extent>(sizeof(T)))
+  void expect(row_length const& length, positions<P> const& row) const {
+    for (extent e = 0; e < length.n; e += 64 / static_cast<extent>(sizeof(T)))
       __builtin_prefetch(row.at + e * row.element, Write);
   }
 
@@ -77,32 +77,32 @@ protected:
   }
 
   /// Packs rows, padded to whole tiles.
-  [[gnu::noinline]] void pack(row_length const& of, extent count, positions<T const> const& from, C factor,
+  [[gnu::noinline]] void pack(row_length const& row, extent count, positions<T const> const& from, C factor,
                               C* to) const {
     for (extent i = 0; i < count; ++i) {
-      if (i + ahead < count) expect<false>(of, from.from(i + ahead));
-      copy_row(of.n, from.at + i * from.position, from.element, factor, to + i * of.padded, 1);
-      std::fill_n(to + i * of.padded + of.n, of.padded - of.n, C{});
+      if (i + ahead < count) expect<false>(row, from.from(i + ahead));
+      copy_row(row.n, from.at + i * from.position, from.element, factor, to + i * row.padded, 1);
+      std::fill_n(to + i * row.padded + row.n, row.padded - row.n, C{});
     }
-    std::fill_n(to + count * of.padded, (attention_padded(count) - count) * of.padded, C{});
+    std::fill_n(to + count * row.padded, (attention_padded(count) - count) * row.padded, C{});
   }
 
-  [[gnu::noinline]] void pack_transposed(row_length const& of, extent count, positions<T const> const& from,
+  [[gnu::noinline]] void pack_transposed(row_length const& row, extent count, positions<T const> const& from,
                                          C factor, C* to) const {
     for (extent i = 0; i < count; i += width)
-      for (extent e = 0; e < of.n; e += width) {
+      for (extent e = 0; e < row.n; e += width) {
         T const* const x = from.at + i * from.position + e * from.element;
         C* const y       = to + e * columns_ + i;
 
-        if (from.element == 1 && i + width <= count && e + width <= of.n) {
+        if (from.element == 1 && i + width <= count && e + width <= row.n) {
           transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<C>{y, columns_});
           continue;
         }
         for (extent n = 0; n < std::min(width, count - i); ++n)
-          copy_row(std::min(width, of.n - e), x + n * from.position, from.element, factor, y + n, columns_);
+          copy_row(std::min(width, row.n - e), x + n * from.position, from.element, factor, y + n, columns_);
       }
     if (count < columns_)
-      for (extent e = 0; e < of.n; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, C{});
+      for (extent e = 0; e < row.n; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, C{});
   }
 
   /// Copies one number for each query.
@@ -113,43 +113,43 @@ protected:
 
   /// Copies packed rows to memory, the i-th times factor(i).
   template<class F>
-  void unpack(row_length const& of, extent count, C const* from, F const& factor,
+  void unpack(row_length const& row, extent count, C const* from, F const& factor,
               positions<T> const& to) const {
-    for (extent i = 0; i < count; ++i) expect<true>(of, to.from(i));
+    for (extent i = 0; i < count; ++i) expect<true>(row, to.from(i));
     for (extent i = 0; i < count; ++i)
-      copy_row(of.n, from + i * of.padded, 1, factor(i), to.at + i * to.position, to.element);
+      copy_row(row.n, from + i * row.padded, 1, factor(i), to.at + i * to.position, to.element);
   }
 
   /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
-  [[gnu::noinline]] void unpack_memory(row_length const& of, extent seen, C const* from,
+  [[gnu::noinline]] void unpack_memory(row_length const& row, extent seen, C const* from,
                                        positions<T> const& to) const {
-    unpack(of, seen, from, [](extent) { return C(1); }, to);
+    unpack(row, seen, from, [](extent) { return C(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
-      for (extent e = 0; e < of.n; ++e) to.at[j * to.position + e * to.element] = T{};
+      for (extent e = 0; e < row.n; ++e) to.at[j * to.position + e * to.element] = T{};
   }
 
-  void scale_rows(row_length const& of, extent rows, C const* factors, C* sums) const {
+  void scale_rows(row_length const& row, extent rows, C const* factors, C* sums) const {
     for (extent i = 0; i < rows; ++i)
-      copy_row(of.padded, sums + i * of.padded, 1, factors[i], sums + i * of.padded, 1);
+      copy_row(row.padded, sums + i * row.padded, 1, factors[i], sums + i * row.padded, 1);
   }
 
   /// to[i] = packed[i] . y[i].
-  [[gnu::noinline]] void products_of_rows(row_length const& of, extent count, C const* packed,
+  [[gnu::noinline]] void products_of_rows(row_length const& row, extent count, C const* packed,
                                           positions<T const> const& y, C* to) const {
     for (extent i = 0; i < count; ++i) {
-      C const* const a = packed + i * of.padded;
+      C const* const a = packed + i * row.padded;
       T const* const b = y.at + i * y.position;
       std::array<batch, 2> sum{batch(C{}), batch(C{})};
       extent e = 0;
       if (y.element == 1) {
-        for (; e + 2 * width <= of.n; e += 2 * width)
+        for (; e + 2 * width <= row.n; e += 2 * width)
           unrolled<2>([&](auto n) __attribute__((always_inline)) {
-            extent const at = e + static_cast<extent>(n()) * width;
-            sum[n]          = times_plus(lanes::load(a + at), lanes::load(b + at), sum[n]);
+            extent const position = e + static_cast<extent>(n()) * width;
+            sum[n]                = times_plus(lanes::load(a + position), lanes::load(b + position), sum[n]);
           });
       }
       C total = lanes::sum(sum[0] + sum[1]);
-      for (; e < of.n; ++e) total += a[e] * static_cast<C>(b[e * y.element]);
+      for (; e < row.n; ++e) total += a[e] * static_cast<C>(b[e * y.element]);
       to[i] = total;
     }
     std::fill_n(to + count, columns_ - count, C{});

@@ -49,78 +49,78 @@ protected:
   // Products of packed matrices. On the diagonal, row j of the weights is used from column j on only.
 
   /// weights[j, i] = keys[j] . queries[i], from transposed `queries`.
-  void scores(row_length const& of, extent count, bool diagonal, C const* keys, C const* queries,
+  void scores(row_length const& row, extent count, bool diagonal, C const* keys, C const* queries,
               C* weights) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
-      small_product<lanes>(attention_padded(n), columns_ - j, of.n,
-                           left_matrix<C>{keys + j * of.padded, of.padded, 1},
+      small_product<lanes>(attention_padded(n), columns_ - j, row.n,
+                           left_matrix<C>{keys + j * row.padded, row.padded, 1},
                            row_matrix<C const>{queries + j, columns_},
                            row_matrix<C>{weights + j * columns_ + j, columns_}, false);
     });
   }
 
   /// sums[i] (+)= sum over j of weights[j, i] * values[j].
-  void mix(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights,
+  void mix(row_length const& row, extent rows, extent count, bool diagonal, bool finite, C const* weights,
            C const* values, C* sums, bool add) const {
     if (count == 0) return;
-    if (adjusted_ && !finite) return mix_seen(of, rows, count, weights, values, sums, add);
+    if (adjusted_ && !finite) return mix_seen(row, rows, count, weights, values, sums, add);
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
       extent const reached = finite ? i + n : i;
       extent const whole   = diagonal ? std::min(count, reached) : count;
-      small_product<lanes>(attention_padded(n), of.padded, whole, left_matrix<C>{weights + i, 1, columns_},
-                           row_matrix<C const>{values, of.padded},
-                           row_matrix<C>{sums + i * of.padded, of.padded}, add);
+      small_product<lanes>(attention_padded(n), row.padded, whole, left_matrix<C>{weights + i, 1, columns_},
+                           row_matrix<C const>{values, row.padded},
+                           row_matrix<C>{sums + i * row.padded, row.padded}, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
         for (extent seen = j; seen < std::min(rows, i + n); ++seen)
-          add_row(of, weights[j * columns_ + seen], values + j * of.padded, sums + seen * of.padded);
+          add_row(row, weights[j * columns_ + seen], values + j * row.padded, sums + seen * row.padded);
     });
   }
 
   /// sums[j] (+)= sum over i of weights[j, i] * from[i].
-  void collect(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights,
+  void collect(row_length const& row, extent rows, extent count, bool diagonal, bool finite, C const* weights,
                C const* from, C* sums, bool add) const {
-    if (adjusted_ && !finite) return collect_seen(of, rows, count, weights, from, sums);
+    if (adjusted_ && !finite) return collect_seen(row, rows, count, weights, from, sums);
     for_each_strip(diagonal, count, [&](extent j, extent n) {
       extent const first = diagonal && !finite ? std::min(rows, j + n) : j;
-      small_product<lanes>(attention_padded(n), of.padded, rows - first,
+      small_product<lanes>(attention_padded(n), row.padded, rows - first,
                            left_matrix<C>{weights + j * columns_ + first, columns_, 1},
-                           row_matrix<C const>{from + first * of.padded, of.padded},
-                           row_matrix<C>{sums + j * of.padded, of.padded}, add);
+                           row_matrix<C const>{from + first * row.padded, row.padded},
+                           row_matrix<C>{sums + j * row.padded, row.padded}, add);
       for (extent i = j; i < first; ++i)
         for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen)
-          add_row(of, weights[seen * columns_ + i], from + i * of.padded, sums + seen * of.padded);
+          add_row(row, weights[seen * columns_ + i], from + i * row.padded, sums + seen * row.padded);
     });
   }
 
   // The same products without what has no weight: what is hidden may be no number.
-  [[gnu::noinline]] void mix_seen(row_length const& of, extent rows, extent count, C const* weights,
+  [[gnu::noinline]] void mix_seen(row_length const& row, extent rows, extent count, C const* weights,
                                   C const* values, C* sums, bool add) const {
-    if (!add) std::fill_n(sums, rows * of.padded, C{});
+    if (!add) std::fill_n(sums, rows * row.padded, C{});
     for (extent i = 0; i < rows; ++i)
       for (extent j = 0; j < count; ++j)
         if (C const w = weights[j * columns_ + i]; w != C{})
-          add_row(of, w, values + j * of.padded, sums + i * of.padded);
+          add_row(row, w, values + j * row.padded, sums + i * row.padded);
   }
-  [[gnu::noinline]] void collect_seen(row_length const& of, extent rows, extent count, C const* weights,
+  [[gnu::noinline]] void collect_seen(row_length const& row, extent rows, extent count, C const* weights,
                                       C const* from, C* sums) const {
     for (extent j = 0; j < count; ++j)
       for (extent i = 0; i < rows; ++i)
         if (C const w = weights[j * columns_ + i]; w != C{})
-          add_row(of, w, from + i * of.padded, sums + j * of.padded);
+          add_row(row, w, from + i * row.padded, sums + j * row.padded);
   }
 
   /// sum += weight * row.
-  void add_row(row_length const& of, C weight, C const* row, C* sum) const {
-    for (extent e = 0; e < of.padded; e += width)
+  void add_row(row_length const& length, C weight, C const* row, C* sum) const {
+    for (extent e = 0; e < length.padded; e += width)
       lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
   }
 
   /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where
   /// there are such, they are left out, row by row.
-  bool is_finite(row_length const& of, extent rows, C const* packed) const {
+  bool is_finite(row_length const& row, extent rows, C const* packed) const {
     batch sum(C{});
     if (view_.causal || adjusted_)
-      for (extent i = 0; i < rows * of.padded; i += width) sum = sum + lanes::load(packed + i) * batch(C{});
+      for (extent i = 0; i < rows * row.padded; i += width) sum = sum + lanes::load(packed + i) * batch(C{});
     return lanes::sum(sum) == C{};
   }
 
@@ -171,10 +171,10 @@ protected:
       batch const from = select(new_max == batch(-std::numeric_limits<C>::infinity()), batch(C{}), new_max);
 
       std::array<batch, 4> sum{batch(C{}), batch(C{}), batch(C{}), batch(C{})};
-      auto const weight = [&](C* at, std::size_t n) __attribute__((always_inline)) {
-        batch const w = exp(lanes::load(at) - from);
+      auto const weight = [&](C* row, std::size_t n) __attribute__((always_inline)) {
+        batch const w = exp(lanes::load(row) - from);
         sum[n]        = sum[n] + w;
-        lanes::store(w, at);
+        lanes::store(w, row);
       };
       for (r = 0; r + 4 <= open; r += 4)
         unrolled<4>([&](auto n) __attribute__((always_inline)) {
@@ -182,10 +182,10 @@ protected:
         });
       for (; r < open; ++r) weight(top + r * columns_, 0);
       for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
-        C* const at   = diagonal + d * columns_;
-        batch const w = hides(exp(lanes::load(at) - from), batch(C{}));
+        C* const row  = diagonal + d * columns_;
+        batch const w = hides(exp(lanes::load(row) - from), batch(C{}));
         sum[0]        = sum[0] + w;
-        lanes::store(w, at);
+        lanes::store(w, row);
       });
       batch all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
       if (!begins) {
@@ -206,10 +206,10 @@ protected:
       batch const lse   = lanes::load(log_sum_exp + c);
       batch const dot   = of_scores ? lanes::load(row_dot + c) : batch(C{});
       auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
-        C* const at   = weights + r * columns_ + c;
+        C* const row  = weights + r * columns_ + c;
         C* const d    = dscores + r * columns_ + c;
-        batch const w = hides(exp(lanes::load(at) - lse), batch(C{}));
-        lanes::store(w, at);
+        batch const w = hides(exp(lanes::load(row) - lse), batch(C{}));
+        lanes::store(w, row);
         if (of_scores) lanes::store(hides(w * (lanes::load(d) - dot), batch(C{})), d);
       };
       if (diagonal) for_each_diagonal_row(c, count, weight);

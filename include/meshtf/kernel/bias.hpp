@@ -63,8 +63,8 @@ template<class F, Element T>
 void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz,
              T const* x, T const* b, T* z, computed<T>* total) {
   std::fill_n(total, s.allocated, computed<T>{});
-  s.blocks.for_each([&](auto const& at) {
-    auto const [to, row, unused] = at;
+  s.blocks.for_each([&](auto const& start) {
+    auto const [to, row, unused] = start;
     kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to,
                              total + row);
   });

@@ -195,10 +195,10 @@ public:
 private:
   [[gnu::noinline]] bool turn() {
     auto const result = static_cast<std::size_t>(nest_.operands - 1);
-    return count_up(count_, iteration_, sizes_, [&](std::size_t i, extent by) {
+    return count_up(count_, iteration_, sizes_, [&](std::size_t i, extent shift) {
       std::size_t const loop = loops_[i];
-      for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop] * by;
-      if (nest_.stride[result][loop] == 0) repeated_ += by;
+      for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop] * shift;
+      if (nest_.stride[result][loop] == 0) repeated_ += shift;
     });
   }
 
@@ -273,7 +273,7 @@ template<class Arch, class T>
     std::copy_n(from, b.columns, to);
     for (extent done = b.columns, all = b.rows * b.columns; done < all; done *= 2)
       std::copy_n(to, std::min(done, all - done), to + done);
-  } else for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
+  } else for_each_element(b, pitch, down, step, [&](extent i, extent position) { to[i] = from[position]; });
 }
 
 /// The same for narrow elements: the copy is widened.
@@ -290,7 +290,8 @@ template<class Arch, NarrowElement T>
     for (extent r = 0; r < b.rows; ++r)
       std::fill_n(to + r * pitch, b.columns, static_cast<wide>(from[r * down]));
   else
-    for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = static_cast<wide>(from[at]); });
+    for_each_element(b, pitch, down, step,
+                     [&](extent i, extent position) { to[i] = static_cast<wide>(from[position]); });
 }
 
 /// An operand as the loops around the rows see it: only the functions that copy it know its element type.
@@ -302,7 +303,7 @@ struct operand {
     void (*copy)(block const&, void const* first, extent down, extent step, void* copy, extent pitch);
   };
   void const* start;
-  type const* of;
+  type const* data;
 };
 
 template<class Arch, class T>
@@ -319,11 +320,11 @@ public:
 
   /// `at`: the offsets at the plane's first element. What an earlier block of the plane has copied is not
   /// copied again.
-  [[gnu::always_inline]] void fetch(block_plan const& plan, block const& b, offsets const& at) {
+  [[gnu::always_inline]] void fetch(block_plan const& plan, block const& b, offsets const& offset) {
     for (std::size_t k = 0; k < count_; ++k) {
       auto const& [down, step, mode] = plan.operand[k];
       auto const* const first        = static_cast<std::byte const*>(x_[k].start) +
-                                (at[k] + b.row * down + b.column * step) * x_[k].of->size;
+                                (offset[k] + b.row * down + b.column * step) * x_[k].data->size;
       bool const copied = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);
       if (mode == access::direct) now_[k] = {first, down, -1};
       else if (mode == access::one_value)
@@ -374,7 +375,7 @@ public:
 
 private:
   bool widens(std::size_t k) const {
-    if constexpr (Narrow) return x_[k].of->widens;
+    if constexpr (Narrow) return x_[k].data->widens;
     else return false;
   }
 
@@ -383,12 +384,12 @@ private:
   void repeat(std::size_t k, void const* first, extent rows, extent down, extent columns, extent width) {
     extent const repeated = std::min(width, columns);
     void* const to        = copies_[k].element.data();
-    if (rows > 0) x_[k].of->repeat(down == 0 ? 1 : rows, first, down, to, repeated);
+    if (rows > 0) x_[k].data->repeat(down == 0 ? 1 : rows, first, down, to, repeated);
     now_[k] = {to, down == 0 ? 0 : repeated, columns <= width ? -1 : 0};
   }
   void copy(std::size_t k, void const* first, block const& b, extent down, extent step, extent pitch) {
     void* const to = copies_[k].element.data();
-    if (b.rows > 0) x_[k].of->copy(b, first, down, step, to, pitch);
+    if (b.rows > 0) x_[k].data->copy(b, first, down, step, to, pitch);
     now_[k] = {to, pitch, -1};
   }
 
@@ -408,7 +409,7 @@ template<class Arch, NarrowElement T>
     for (extent r = 0; r < b.rows; ++r) narrow(b.columns, copy + r * pitch, z + r * row_stride);
   else
     for_each_element(b, pitch, row_stride, column_stride,
-                     [&](extent i, extent at) { z[at] = static_cast<T>(copy[i]); });
+                     [&](extent i, extent position) { z[position] = static_cast<T>(copy[i]); });
 }
 
 /// Copies a copy of a block to strided memory.
@@ -417,7 +418,9 @@ template<class Arch, class T>
                                   extent column_stride) {
   if (row_stride == 1 && in_squares<kernel::lanes<T, Arch>>(b))
     copy_transposed<kernel::lanes<T, Arch>>(b.rows, b.columns, copy, pitch, z, column_stride);
-  else for_each_element(b, pitch, row_stride, column_stride, [&](extent i, extent at) { z[at] = copy[i]; });
+  else
+    for_each_element(b, pitch, row_stride, column_stride,
+                     [&](extent i, extent position) { z[position] = copy[i]; });
 }
 
 }  // namespace detail

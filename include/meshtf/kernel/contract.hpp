@@ -42,16 +42,16 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
     if (steps.by_gemm) {
       auto const packed = [&](packing const& p, T const* from) -> T const* {
         if (!p.needed) return from;
-        reduce_nest<reduction::sum>(p.walk, function::identity{}, scratch + p.at, from);
-        return scratch + p.at;
+        reduce_nest<reduction::sum>(p.walk, function::identity{}, scratch + p.offset, from);
+        return scratch + p.offset;
       };
       T const* a = packed(steps.x, x);
       T const* b = packed(steps.y, y);
-      T* const c = steps.z.needed ? scratch + steps.z.at : z;
+      T* const c = steps.z.needed ? scratch + steps.z.offset : z;
       if (steps.swapped) std::swap(a, b);
-      detail::for_each_product(steps, [&](auto const& at) {
-        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at[0], steps.lda, b + at[1],
-             steps.ldb, T{0}, c + at[2], steps.ldc);
+      detail::for_each_product(steps, [&](auto const& start) {
+        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + start[0], steps.lda,
+             b + start[1], steps.ldb, T{0}, c + start[2], steps.ldc);
       });
       if (steps.z.needed)
         reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));
@@ -80,17 +80,17 @@ inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16
   };
   auto const packed = [&](packing const& p, bfloat16 const* from) {
     if (!p.needed) return from;
-    copied(p, from, packs + p.at);
-    return static_cast<bfloat16 const*>(packs + p.at);
+    copied(p, from, packs + p.offset);
+    return static_cast<bfloat16 const*>(packs + p.offset);
   };
   bfloat16 const* a = packed(steps.x, x);
   bfloat16 const* b = packed(steps.y, y);
-  bfloat16* const c = steps.z.needed ? packs + steps.z.at : z;
+  bfloat16* const c = steps.z.needed ? packs + steps.z.offset : z;
   if (steps.swapped) std::swap(a, b);
   product_shape const shape{steps.transpose_a, steps.transpose_b, steps.m,   steps.n,
                             steps.k,           steps.lda,         steps.ldb, steps.ldc};
-  for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {}, [&](auto const& at) {
-    multiply(shape, piece_of(steps), a + at[0], b + at[1], c + at[2], wide);
+  for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {}, [&](auto const& start) {
+    multiply(shape, piece_of(steps), a + start[0], b + start[1], c + start[2], wide);
   });
   if (steps.z.needed) copied(steps.z, c, z);
 }

@@ -310,9 +310,9 @@ void for_each_of_filter(convolution_steps const& s, F const& f) {
       for (extent b = 0; b < s.taps[1]; ++b)
         for (extent c = 0; c < s.taps[2]; ++c)
           for (extent i = 0; i < s.in; ++i) {
-            extent const at = g * s.filter_group + a * s.filter_tap[0] + b * s.filter_tap[1] +
-                              c * s.filter_tap[2] + i * s.filter_in;
-            for (extent o = 0; o < s.out; ++o) f(at + o * s.filter_out, packed++);
+            extent const position = g * s.filter_group + a * s.filter_tap[0] + b * s.filter_tap[1] +
+                                    c * s.filter_tap[2] + i * s.filter_in;
+            for (extent o = 0; o < s.out; ++o) f(position + o * s.filter_out, packed++);
           }
 }
 
@@ -326,9 +326,10 @@ void for_each_seen(convolution_steps const& s, extent group, extent begin, exten
   extent const window   = s.all_taps() * s.in;
   bool const runs = s.groups == 1 && s.dilation[2] == 1;  // the last taps and their channels lie together
   for (extent p = begin; p < end; ++p) {
-    extent const image = p / pixels;
-    extent const at    = p % pixels;
-    std::array<extent, 3> const place{at / (s.to[1] * s.to[2]), at / s.to[2] % s.to[1], at % s.to[2]};
+    extent const image    = p / pixels;
+    extent const position = p % pixels;
+    std::array<extent, 3> const place{position / (s.to[1] * s.to[2]), position / s.to[2] % s.to[1],
+                                      position % s.to[2]};
     std::array<extent, 3> first{};
     for (std::size_t i = 0; i < 3; ++i) first[i] = place[i] * s.step[i] - s.before[i];
     extent const to = (p - begin) * window;
@@ -534,7 +535,7 @@ template<Element T>
 void compute(convolved_to_filter<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x,
              T const* z, T* filter, T* scratch) {
   if (s.is_empty())
-    return kernel::detail::for_each_of_filter(s, [&](extent at, extent) { filter[at] = T{}; });
+    return kernel::detail::for_each_of_filter(s, [&](extent position, extent) { filter[position] = T{}; });
   kernel::convolve<T>(kernel::convolution_way::to_filter, s, const_cast<T*>(x) + s.first(here), filter,
                       const_cast<T*>(z), scratch);
 }

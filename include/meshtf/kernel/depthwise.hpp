@@ -43,9 +43,9 @@ template<std::size_t Pixels, class T, class Lanes>
       T const* from =
           x + (a * s.dilation[0] * s.from[1] + b * s.dilation[1]) * s.from[2] * n + taps[2].begin * across;
       for (extent c = taps[2].begin; c < taps[2].end; ++c, f += n, from += across) {
-        batch const by = lanes.load(f);
+        batch const weight = lanes.load(f);
         unrolled<Pixels>([&](auto i) __attribute__((always_inline)) {
-          sum[i()] = sum[i()] + lanes.load(from + static_cast<extent>(i()) * next) * by;
+          sum[i()] = sum[i()] + lanes.load(from + static_cast<extent>(i()) * next) * weight;
         });
       }
     }
@@ -59,8 +59,8 @@ template<class Lanes, std::size_t Pixels, class T>
   constexpr extent width = Lanes::width;
   extent const whole     = s.groups / width * width;
   extent const left      = s.groups - whole;
-  for (extent at = 0; at < whole; at += width)
-    convolve_vector<Pixels>(Lanes{}, s, taps, x + at, filter + at, z + at);
+  for (extent position = 0; position < whole; position += width)
+    convolve_vector<Pixels>(Lanes{}, s, taps, x + position, filter + position, z + position);
   if (left > 0)
     convolve_vector<Pixels>(leading_lanes<Lanes>{left}, s, taps, x + whole, filter + whole, z + whole);
 }

@@ -121,13 +121,13 @@ void write_lines_as_one(displace_steps const& s, runs_of_line const& runs, exten
                         T* z) {
   if (lines == 0) return;
   extent const line = s.to * s.inner;
-  for (extent at = 0, r = 0; r < runs.count; at += runs.run[r++].count * s.inner)
+  for (extent position = 0, r = 0; r < runs.count; position += runs.run[r++].count * s.inner)
     if (auto const& run = runs.run[r]; run.there)
-      copy_row((lines - 1) * line + run.count * s.inner, x + run.first * s.inner, z + at);
-  for (extent at = 0, r = 0; r < runs.count; at += runs.run[r++].count * s.inner)
+      copy_row((lines - 1) * line + run.count * s.inner, x + run.first * s.inner, z + position);
+  for (extent position = 0, r = 0; r < runs.count; position += runs.run[r++].count * s.inner)
     if (extent const n = runs.run[r].count * s.inner; !runs.run[r].there)
       for (extent l = 0; l < lines; ++l)
-        for (extent k = 0; k < n; ++k) z[l * line + at + k] = beyond;
+        for (extent k = 0; k < n; ++k) z[l * line + position + k] = beyond;
 }
 
 /// Writes elements `begin` to `end - 1` of z, where one is an index of the dimension in one line. Each run of

@@ -35,9 +35,10 @@ struct words_for_index {
   char const* all;
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent global,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent position, std::int32_t found,
+                                                                 extent global,
                                                                  words_for_index const& words) {
-  throw data_error(std::string{words.one} + " number " + std::to_string(at) + " of this process is " +
+  throw data_error(std::string{words.one} + " number " + std::to_string(position) + " of this process is " +
                    std::to_string(found) + ", expected " + words.names + " from 0 to " +
                    std::to_string(global - 1) + ": check the " + words.all);
 }
@@ -72,17 +73,17 @@ template<class F>
   extent rows            = 0;
   if (lines.outer == 1) {
     for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
-      extent const at = index[i] - first;
-      f(table + at * lines.step, rows,
-        static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(lines.along));
+      extent const position = index[i] - first;
+      f(table + position * lines.step, rows,
+        static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(lines.along));
     }
     return;
   }
   for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
-    extent const at = index[i] - first;
-    bool const here = at >= 0 && at < lines.along;
+    extent const position = index[i] - first;
+    bool const here       = position >= 0 && position < lines.along;
     for (extent o = 0; o < lines.outer; ++o)
-      f(table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride, here);
+      f(table + o * lines.outer_stride + position * lines.step, rows + o * lines.line_stride, here);
   }
 }
 
@@ -98,15 +99,16 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
   extent const inner      = lines.inner;
   if (outer == 1 && inner == 1 && lines.step == 1 && s.id_stride == 1 && s.table_stride == 0) {
     for (extent i = 0; i < ids; ++i) {
-      extent const at = index[i] - first;
-      rows[i]         = at >= 0 && at < along ? table[at] : T{};
+      extent const position = index[i] - first;
+      rows[i]               = position >= 0 && position < along ? table[position] : T{};
     }
     return;
   }
   if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i) {
-      extent const at       = index[i] - first;
-      rows[i * s.id_stride] = at >= 0 && at < along ? table[i * s.table_stride + at * lines.step] : T{};
+      extent const position = index[i] - first;
+      rows[i * s.id_stride] =
+          position >= 0 && position < along ? table[i * s.table_stride + position * lines.step] : T{};
     }
     return;
   }
@@ -132,8 +134,8 @@ void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32
   extent const inner      = lines.inner;
   if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i)
-      if (extent const at = index[i] - first; at >= 0 && at < along)
-        table[i * s.table_stride + at * lines.step] += rows[i * s.id_stride];
+      if (extent const position = index[i] - first; position >= 0 && position < along)
+        table[i * s.table_stride + position * lines.step] += rows[i * s.id_stride];
     return;
   }
   detail::for_each_row(
@@ -194,20 +196,20 @@ namespace task {
 template<Element T>
 void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table,
              std::int32_t const* index, T* rows) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
+  s.blocks.for_each([&](auto const& start) {
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                           {"id", "a row", "ids"});
-    kernel::gather_all_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
+    kernel::gather_all_rows(s, s.lines.first(here), table + start[1], index + start[0], rows + start[2]);
   });
 }
 template<Element T>
 void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh const& here, T* table,
              std::int32_t const* index, T const* rows) {
-  s.blocks.for_each([&](auto const& at) {
+  s.blocks.for_each([&](auto const& start) {
     if (task.checks)
-      kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
+      kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                             {"id", "a row", "ids"});
-    kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]);
+    kernel::scatter_all_rows(s, s.lines.first(here), rows + start[2], index + start[0], table + start[1]);
   });
 }
 

@@ -35,8 +35,9 @@ void pick(line_steps const& s, extent first, T const* x, std::int32_t const* ind
   }
   for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, index += s.line_stride, z += s.line_stride)
     for (extent i = 0; i < s.inner; ++i) {
-      extent const at = index[i] - first;
-      z[i] = at >= 0 && at < s.along ? static_cast<computed<T>>(x[at * s.step + i]) : computed<T>{};
+      extent const position = index[i] - first;
+      z[i] = position >= 0 && position < s.along ? static_cast<computed<T>>(x[position * s.step + i])
+                                                 : computed<T>{};
     }
 }
 
@@ -50,15 +51,15 @@ void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std:
     extent const outer = s.outer;
     extent const apart = s.outer_stride;
     for (extent o = 0; o < outer; ++o)
-      if (extent const at = index[o] - first;
-          static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(along))
-        dx[o * apart + at] += scale * dz[o];
+      if (extent const position = index[o] - first;
+          static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(along))
+        dx[o * apart + position] += scale * dz[o];
     return;
   }
   for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride, index += lines, dz += lines)
     for (extent i = 0; i < s.inner; ++i) {
-      extent const at = index[i] - first;
-      if (at >= 0 && at < along) dx[at * s.step + i] += scale * dz[i];
+      extent const position = index[i] - first;
+      if (position >= 0 && position < along) dx[position * s.step + i] += scale * dz[i];
     }
 }
 
@@ -68,10 +69,10 @@ void set_picked(line_steps const& s, extent first, F const& f, computed<T> scale
                 computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx) {
   for (extent o = 0; o < s.outer; ++o)
     for (extent i = 0; i < s.inner; ++i) {
-      extent const line = o * s.line_stride + i;
-      extent const at   = index[line] - first;
-      extent const to   = o * s.outer_stride + at * s.step + i;
-      if (at >= 0 && at < s.along)
+      extent const line     = o * s.line_stride + i;
+      extent const position = index[line] - first;
+      extent const to       = o * s.outer_stride + position * s.step + i;
+      if (position >= 0 && position < s.along)
         dx[to] = static_cast<T>(f(static_cast<computed<T>>(x[to]), y[line], dz[line]) + scale * dz[line]);
     }
 }
@@ -131,15 +132,15 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
         largest = max(largest, v);
         unknown = unknown | !(v == v);
       }
-      extent at;
+      extent position;
       if (detail::first_hit(unknown) < lanes::width) {
-        at = detail::first_of_row<lanes>(along, x, [](auto const& v) { return !(v == v); });
+        position = detail::first_of_row<lanes>(along, x, [](auto const& v) { return !(v == v); });
       } else {
-        largest = detail::largest_lane<lanes, T>(largest);
-        at      = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == largest; });
+        largest  = detail::largest_lane<lanes, T>(largest);
+        position = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == largest; });
       }
-      *best  = x[at];
-      *where = static_cast<std::int32_t>(first + at);
+      *best  = x[position];
+      *where = static_cast<std::int32_t>(first + position);
     }
     return;
   }
@@ -181,25 +182,25 @@ namespace task {
 template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x,
              std::int32_t const* index, computed<T>* z) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.global,
+  s.blocks.for_each([&](auto const& start) {
+    kernel::expect_inside({s.outer, s.inner, s.line_stride}, start[1], index, s.global,
                           {"target", "a class", "labels"});
-    kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.global);
+    kernel::pick(s, s.first(here), x + start[0], index + start[1], z + start[1], s.along == s.global);
   });
 }
 template<Element T>
 void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz,
              std::int32_t const* index, T* dx) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::pick_gradient(s, s.first(here), task.scale, dz + at[1], index + at[1], dx + at[0]);
+  s.blocks.for_each([&](auto const& start) {
+    kernel::pick_gradient(s, s.first(here), task.scale, dz + start[1], index + start[1], dx + start[0]);
   });
 }
 template<class F, NarrowElement T>
 void compute(set_picked<F, T> const& task, line_steps const& s, place_in_mesh const& here, T const* x,
              computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::set_picked(s, s.first(here), task.f, task.scale, x + at[0], y + at[1], dz + at[1], index + at[1],
-                       dx + at[0]);
+  s.blocks.for_each([&](auto const& start) {
+    kernel::set_picked(s, s.first(here), task.f, task.scale, x + start[0], y + start[1], dz + start[1],
+                       index + start[1], dx + start[0]);
   });
 }
 template<Element T>
@@ -211,9 +212,10 @@ void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T
     std::fill_n(where, s.allocated_lines, std::numeric_limits<std::int32_t>::max());
     return;
   }
-  s.blocks.for_each([&](auto const& at) {
+  s.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s, [&](line_steps const& some, extent offset, extent number) {
-      kernel::argmax(some, s.first(here), x + at[0] + offset, best + at[1] + number, where + at[1] + number);
+      kernel::argmax(some, s.first(here), x + start[0] + offset, best + start[1] + number,
+                     where + start[1] + number);
     });
   });
 }

@@ -92,16 +92,16 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
   } else if constexpr (any_narrow<R, T...>) {
     std::tuple<widened_piece<T>...> pieces;
     block_buffer<computed<R>> values;
-    for (extent at = 0; at < n; at += block_elements) {
-      extent const some = std::min(n - at, block_elements);
+    for (extent position = 0; position < n; position += block_elements) {
+      extent const some = std::min(n - position, block_elements);
       std::apply(
           [&](widened_piece<T>&... piece) {
             if constexpr (NarrowElement<R>)
-              map_some<Arch>(some, f, values.element.data(), piece(some, x + at)...);
-            else map_some<Arch>(some, f, z + at, piece(some, x + at)...);
+              map_some<Arch>(some, f, values.element.data(), piece(some, x + position)...);
+            else map_some<Arch>(some, f, z + position, piece(some, x + position)...);
           },
           pieces);
-      if constexpr (NarrowElement<R>) narrow(some, values.element.data(), z + at);
+      if constexpr (NarrowElement<R>) narrow(some, values.element.data(), z + position);
     }
   } else if constexpr (in_batches<F, R, T...>) {
     using lanes = kernel::lanes<R, Arch>;
@@ -183,7 +183,7 @@ void fill_results(nest_steps const& steps, R value, R* z) {
   bool const rows  = rank > 0 && stride[rank - 1] == 1;
   extent const run = rows ? size[--rank] : 1;
   for_each_index<1>(size.first(rank), std::array{stride}, {},
-                    [&](auto const& at) { std::fill_n(z + at[0], run, value); });
+                    [&](auto const& start) { std::fill_n(z + start[0], run, value); });
 }
 
 namespace detail {

@@ -231,12 +231,12 @@ template<reduction Op, class Arch, bool Narrow, class R>
 template<class Arch, bool Narrow, class R>
 [[gnu::noinline]] void store_parts(nest_steps const& steps, bool batches, operand const* x,
                                    stored_rows<computed<R>> const& rows, R* z) {
-  nest_division const how = division_of(steps);
-  if (how.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
-  parallel_parts(how.parts, [&](extent number, int) {
-    auto const part = part_of(steps, how, number);
+  nest_division const division = division_of(steps);
+  if (division.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
+  parallel_parts(division.parts, [&](extent number, int) {
+    auto const part = part_of(steps, division, number);
     store_blocks<Arch, Narrow>(part.steps, batches, moved(x, part).data(), rows,
-                               z + part.at[static_cast<std::size_t>(steps.operands - 1)]);
+                               z + part.offset[static_cast<std::size_t>(steps.operands - 1)]);
   });
 }
 
@@ -245,20 +245,21 @@ template<class Arch, bool Narrow, class R>
 template<reduction Op, class Arch, bool Narrow, class R>
 [[gnu::noinline]] void join_parts(nest_steps const& steps, bool batches, bool accumulate, operand const* x,
                                   stored_rows<R> const& rows, joined_rows<Op, R> const& joined, R* z) {
-  nest_division const how = division_of(steps);
-  if (how.parts == 1) return join_blocks<Op, Arch, Narrow>(steps, batches, accumulate, x, rows, joined, z);
+  nest_division const division = division_of(steps);
+  if (division.parts == 1)
+    return join_blocks<Op, Arch, Narrow>(steps, batches, accumulate, x, rows, joined, z);
   auto const result = static_cast<std::size_t>(steps.operands - 1);
-  if (!how.joins)
-    return parallel_parts(how.parts, [&](extent number, int) {
-      auto const part = part_of(steps, how, number);
+  if (!division.joins)
+    return parallel_parts(division.parts, [&](extent number, int) {
+      auto const part = part_of(steps, division, number);
       join_blocks<Op, Arch, Narrow>(part.steps, batches, accumulate, moved(x, part).data(), rows, joined,
-                                    z + part.at[result]);
+                                    z + part.offset[result]);
     });
 
   std::array<R, partial_results> partial;
   extent const span = meshtf::detail::span_of(steps, result);
-  parallel_parts(how.parts, [&](extent number, int) {
-    auto const part = part_of(steps, how, number);
+  parallel_parts(division.parts, [&](extent number, int) {
+    auto const part = part_of(steps, division, number);
     join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined,
                                   partial.data() + number * span);
   });
@@ -270,11 +271,11 @@ template<reduction Op, class Arch, bool Narrow, class R>
       size[rank]     = steps.size[i];
       stride[rank++] = steps.stride[result][i];
     }
-  for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) {
-    auto total = total_of<Op, R>{partial[static_cast<std::size_t>(at[0])]};
-    for (extent part = 1; part < how.parts; ++part)
-      total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * span + at[0])]});
-    z[at[0]] = accumulate ? join<Op>(z[at[0]], static_cast<R>(total)) : static_cast<R>(total);
+  for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& start) {
+    auto total = total_of<Op, R>{partial[static_cast<std::size_t>(start[0])]};
+    for (extent part = 1; part < division.parts; ++part)
+      total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * span + start[0])]});
+    z[start[0]] = accumulate ? join<Op>(z[start[0]], static_cast<R>(total)) : static_cast<R>(total);
   });
 }
 

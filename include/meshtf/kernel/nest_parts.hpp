@@ -58,15 +58,16 @@ struct nest_division {
 /// One part: a nest of its own, and where it begins in each operand.
 struct nest_part {
   nest_steps steps;
-  small_array<extent, max_operands> at{};
+  small_array<extent, max_operands> offset{};
 };
-[[gnu::noinline]] inline nest_part part_of(nest_steps const& nest, nest_division const& how, extent part) {
-  auto const [begin, end] = range_of_part(nest.size[how.loop], how.grain, how.parts, part);
+[[gnu::noinline]] inline nest_part part_of(nest_steps const& nest, nest_division const& division,
+                                           extent part) {
+  auto const [begin, end] = range_of_part(nest.size[division.loop], division.grain, division.parts, part);
   nest_part one{nest};
-  one.steps.size[how.loop] = end - begin;
-  one.steps                = collapsed(one.steps);
+  one.steps.size[division.loop] = end - begin;
+  one.steps                     = collapsed(one.steps);
   for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k)
-    one.at[k] = begin * nest.stride[k][how.loop];
+    one.offset[k] = begin * nest.stride[k][division.loop];
   return one;
 }
 
@@ -74,7 +75,7 @@ struct nest_part {
 inline std::array<operand, max_operands> moved(operand const* x, nest_part const& part) {
   std::array<operand, max_operands> there{};
   for (std::size_t k = 0; k + 1 < static_cast<std::size_t>(part.steps.operands); ++k)
-    there[k] = {static_cast<std::byte const*>(x[k].start) + part.at[k] * x[k].of->size, x[k].of};
+    there[k] = {static_cast<std::byte const*>(x[k].start) + part.offset[k] * x[k].data->size, x[k].data};
   return there;
 }
 

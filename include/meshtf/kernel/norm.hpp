@@ -220,23 +220,23 @@ namespace detail {
 
 /// The arrays of the block that begins at `at`.
 template<class T>
-norm_arrays<T> moved(norm_arrays<T> a, std::array<extent, 3> const& at) {
-  a.x += at[0];
-  a.z += at[0];
-  a.rstd += at[1];
-  a.added = detail::at(a.added, at[0]);
-  a.sum   = detail::at(a.sum, at[0]);
-  a.mean  = detail::at(a.mean, at[1]);
+norm_arrays<T> moved(norm_arrays<T> a, std::array<extent, 3> const& offset) {
+  a.x += offset[0];
+  a.z += offset[0];
+  a.rstd += offset[1];
+  a.added = detail::at(a.added, offset[0]);
+  a.sum   = detail::at(a.sum, offset[0]);
+  a.mean  = detail::at(a.mean, offset[1]);
   return a;
 }
 template<class T>
-norm_gradient_arrays<T> moved(norm_gradient_arrays<T> a, std::array<extent, 3> const& at) {
-  a.x += at[0];
-  a.dz += at[0];
-  a.rstd += at[1];
-  a.mean   = detail::at(a.mean, at[1]);
-  a.before = detail::at(a.before, at[0]);
-  a.dx     = detail::at(a.dx, at[0]);
+norm_gradient_arrays<T> moved(norm_gradient_arrays<T> a, std::array<extent, 3> const& offset) {
+  a.x += offset[0];
+  a.dz += offset[0];
+  a.rstd += offset[1];
+  a.mean   = detail::at(a.mean, offset[1]);
+  a.before = detail::at(a.before, offset[0]);
+  a.dx     = detail::at(a.dx, offset[0]);
   return a;
 }
 
@@ -255,46 +255,47 @@ namespace task {
 template<Element T>
 void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_arrays<T> const& arrays) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, at));
+  s.blocks.for_each([&](auto const& start) {
+    kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, start));
   });
 }
 template<Element T>
 void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_arrays<T> const& arrays, double* moments) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, at), moments + at[1]);
+  s.blocks.for_each([&](auto const& start) {
+    kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, start), moments + start[1]);
   });
 }
 template<Element T>
 void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_arrays<T> const& arrays, double const* moments) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::normalise_by({s, task.centred}, task.epsilon, moments + at[1], kernel::detail::moved(arrays, at));
+  s.blocks.for_each([&](auto const& start) {
+    kernel::normalise_by({s, task.centred}, task.epsilon, moments + start[1],
+                         kernel::detail::moved(arrays, start));
   });
 }
 template<Element T>
 void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_gradient_arrays<T> const& arrays) {
   kernel::detail::begin_sums(s, task.wants, arrays);
-  s.blocks.for_each([&](auto const& at) {
-    kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, at));
+  s.blocks.for_each([&](auto const& start) {
+    kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, start));
   });
 }
 template<Element T>
 void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_gradient_arrays<T> const& arrays, computed<T>* sums) {
   kernel::detail::begin_sums(s, task.wants, arrays);
-  s.blocks.for_each([&](auto const& at) {
-    kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, at),
-                               sums + at[1]);
+  s.blocks.for_each([&](auto const& start) {
+    kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, start),
+                               sums + start[1]);
   });
 }
 template<Element T>
 void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&,
              norm_gradient_arrays<T> const& arrays, computed<T> const* sums) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at));
+  s.blocks.for_each([&](auto const& start) {
+    kernel::norm_gradient_by({s, task.centred}, sums + start[1], kernel::detail::moved(arrays, start));
   });
 }
 

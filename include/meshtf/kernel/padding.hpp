@@ -25,8 +25,8 @@ void clear_padding(std::span<placed const> dims, std::span<extent const> local, 
   // after the local elements of dimension d, within local elements of the dimensions before it
   for (std::size_t d = 0; d < dims.size(); ++d)
     for_each_index<1>(local.first(d), std::array<std::array<extent, max_rank>, 1>{stride},
-                      {local[d] * stride[d]}, [&](auto const& at) {
-                        std::fill_n(z + at[0], (dims[d].allocated_extent() - local[d]) * stride[d], T{});
+                      {local[d] * stride[d]}, [&](auto const& start) {
+                        std::fill_n(z + start[0], (dims[d].allocated_extent() - local[d]) * stride[d], T{});
                       });
 }
 

@@ -40,8 +40,8 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
       }
     } else {
       for (extent i = skip; i < skip + count; ++i, ++k) {
-        auto const at = static_cast<std::size_t>(i);
-        z[k]          = dropped(random_words[at / lanes][at % lanes], x[k]);
+        auto const position = static_cast<std::size_t>(i);
+        z[k]                = dropped(random_words[position / lanes][position % lanes], x[k]);
       }
     }
   }
@@ -68,12 +68,12 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
           T const* x, T* z) {
   constexpr extent piece = 1024;
   std::array<computed<T>, piece> wide;
-  for (extent at = 0; at < n; at += piece) {
-    extent const some = std::min(piece, n - at);
-    widen(some, x + at, wide.data());
-    drop(random, first + at, some, threshold, scale, static_cast<computed<T> const*>(wide.data()),
+  for (extent position = 0; position < n; position += piece) {
+    extent const some = std::min(piece, n - position);
+    widen(some, x + position, wide.data());
+    drop(random, first + position, some, threshold, scale, static_cast<computed<T> const*>(wide.data()),
          wide.data());
-    narrow(some, wide.data(), z + at);
+    narrow(some, wide.data(), z + position);
   }
 }
 

@@ -44,25 +44,27 @@ key_of<T> key_for(T x, bool descending) {
 
 /// A key and the place of its element: in one word, or in two.
 struct short_entry {
-  std::uint64_t both;
+  std::uint64_t key_and_index;
 
   short_entry() = default;
   short_entry(std::uint32_t key, extent place)
-      : both(std::uint64_t{key} << 32 | static_cast<std::uint64_t>(place)) {}
-  std::uint64_t key() const { return both >> 32; }
-  extent place() const { return static_cast<extent>(both & 0xffffffff); }
-  friend bool operator<(short_entry const& a, short_entry const& b) { return a.both < b.both; }
+      : key_and_index(std::uint64_t{key} << 32 | static_cast<std::uint64_t>(place)) {}
+  std::uint64_t key() const { return key_and_index >> 32; }
+  extent place() const { return static_cast<extent>(key_and_index & 0xffffffff); }
+  friend bool operator<(short_entry const& a, short_entry const& b) {
+    return a.key_and_index < b.key_and_index;
+  }
 };
 struct long_entry {
   std::uint64_t word;
-  std::uint64_t at;
+  std::uint64_t index;
 
   long_entry() = default;
-  long_entry(std::uint64_t key, extent place) : word(key), at(static_cast<std::uint64_t>(place)) {}
+  long_entry(std::uint64_t key, extent place) : word(key), index(static_cast<std::uint64_t>(place)) {}
   std::uint64_t key() const { return word; }
-  extent place() const { return static_cast<extent>(at); }
+  extent place() const { return static_cast<extent>(index); }
   friend bool operator<(long_entry const& a, long_entry const& b) {
-    return a.word < b.word || (a.word == b.word && a.at < b.at);
+    return a.word < b.word || (a.word == b.word && a.index < b.index);
   }
 };
 template<Element T>
@@ -83,8 +85,8 @@ Entry* sort_entries(extent n, Entry* from, Entry* to) {
   for (int b = 0; b < KeyBytes; ++b) {
     auto& starts = count[static_cast<std::size_t>(b)];
     if (starts[from[0].key() >> (8 * b) & 255] == n) continue;
-    extent at = 0;
-    for (extent& c : starts) at += std::exchange(c, at);
+    extent position = 0;
+    for (extent& c : starts) position += std::exchange(c, position);
     for (extent i = 0; i < n; ++i) to[starts[from[i].key() >> (8 * b) & 255]++] = from[i];
     std::swap(from, to);
   }
@@ -115,9 +117,9 @@ struct first_few {
     entry const e{key_for(line[i * step], Descending), i};
     if (have == kept && !(e < found[kept - 1])) return;
     have += have < kept ? 1 : 0;
-    extent at = have - 1;
-    for (; at > 0 && e < found[at - 1]; --at) found[at] = found[at - 1];
-    found[at] = e;
+    extent position = have - 1;
+    for (; position > 0 && e < found[position - 1]; --position) found[position] = found[position - 1];
+    found[position] = e;
     if (have == kept) last = static_cast<computed<T>>(line[found[kept - 1].place() * step]);
   }
   void finish() {}
@@ -262,9 +264,9 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
   extent const capacity = s.candidates();
   auto const store      = [&](entry const* found, T const* line, extent to) {
     for (extent k = 0; k < kept; ++k) {
-      extent const at         = found[k].place();
-      ranked[to + k * s.step] = line[at * step];
-      index[to + k * s.step]  = static_cast<std::int32_t>(first + at);
+      extent const position   = found[k].place();
+      ranked[to + k * s.step] = line[position * step];
+      index[to + k * s.step]  = static_cast<std::int32_t>(first + position);
     }
     for (extent k = kept; k < s.kept; ++k) {
       ranked[to + k * s.step] = T{};
@@ -303,8 +305,9 @@ namespace task {
 template<Element T>
 void compute(rank<T> const& task, rank_steps const& s, place_in_mesh const& here, T const* x, T* ranked,
              std::int32_t* index, std::int64_t* scratch) {
-  s.lines.blocks.for_each([&](auto const& at) {
-    kernel::rank(s, s.lines.first(here), task.descending, x + at[0], ranked + at[1], index + at[1], scratch);
+  s.lines.blocks.for_each([&](auto const& start) {
+    kernel::rank(s, s.lines.first(here), task.descending, x + start[0], ranked + start[1], index + start[1],
+                 scratch);
   });
 }
 
@@ -314,7 +317,7 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
   struct candidate {
     std::uint64_t key;
     std::int32_t index;
-    std::int32_t at;
+    std::int32_t position;
     bool operator<(candidate const& other) const {
       return key != other.key ? key < other.key : index < other.index;
     }
@@ -322,12 +325,12 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
   static_assert(sizeof(candidate) == 2 * sizeof(std::int64_t));
   auto* const found = reinterpret_cast<candidate*>(scratch);
   auto const& r     = s.ranks;
-  r.lines.blocks.for_each([&](auto const& at) {
+  r.lines.blocks.for_each([&](auto const& start) {
     for (extent line = 0; line < r.lines.outer * r.lines.inner; ++line) {
       extent const o    = line / r.lines.inner;
       extent const i    = line % r.lines.inner;
-      extent const from = at[0] + o * r.lines.outer_stride + i;
-      extent const to   = at[1] + o * r.lines.line_stride + i;
+      extent const from = start[0] + o * r.lines.outer_stride + i;
+      extent const to   = start[1] + o * r.lines.line_stride + i;
       extent have       = 0;
       for (extent p = 0; p < s.parts; ++p)
         for (extent a = 0; a < r.lines.along; ++a) {
@@ -354,12 +357,12 @@ void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T
              std::int32_t const* index, T* dx) {
   extent const first = s.lines.first(here);
   extent const along = s.lines.along;
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_groups_of_lines(s.lines, [&](extent to, extent from, extent lines, int) {
       for (extent k = 0; k < s.kept; ++k)
-        for (extent l = 0, z = at[1] + from + k * s.step; l < lines; ++l, ++z)
+        for (extent l = 0, z = start[1] + from + k * s.step; l < lines; ++l, ++z)
           if (extent const a = index[z] - first; a >= 0 && a < along)
-            dx[at[0] + to + l + a * s.lines.step] = dz[z];
+            dx[start[0] + to + l + a * s.lines.step] = dz[z];
     });
   });
 }

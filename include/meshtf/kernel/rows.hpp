@@ -32,7 +32,7 @@ X join(X const& a, X const& b) {
 /// Where the operands of one row begin, and which of them move along the row.
 template<class T, std::size_t N>
 struct row_operands {
-  std::array<T const*, N> at;
+  std::array<T const*, N> data;
   std::array<extent, N> moves;
 };
 
@@ -55,7 +55,7 @@ struct batch_row {
   }
   /// Moves on by a batch.
   [[gnu::always_inline]] void advance() {
-    for (std::size_t k = 0; k < N; ++k) x.at[k] += Lanes::width & x.moves[k];
+    for (std::size_t k = 0; k < N; ++k) x.data[k] += Lanes::width & x.moves[k];
   }
   /// `n` elements from element i on, at most a batch; the other lanes are meaningless.
   [[gnu::always_inline]] batch first(extent i, extent n) const {
@@ -67,10 +67,10 @@ struct batch_row {
 
 private:
   [[gnu::always_inline]] batch load(std::size_t k, extent i) const {
-    return Lanes::load(x.at[k] + (i & x.moves[k]));
+    return Lanes::load(x.data[k] + (i & x.moves[k]));
   }
   [[gnu::always_inline]] batch some(std::size_t k, extent i, extent n) const {
-    return load_first<Lanes>(x.at[k] + (i & x.moves[k]), n);
+    return load_first<Lanes>(x.data[k] + (i & x.moves[k]), n);
   }
 };
 
@@ -84,7 +84,7 @@ struct batch_rows {
   /// leave the store buffer.
   [[gnu::always_inline]] batch_rows(F const& functor, piece const* pieces) : f{functor} {
     for (std::size_t k = 0; k < N; ++k) {
-      x[k].at    = pieces[k].at;
+      x[k].data  = pieces[k].data;
       x[k].row   = pieces[k].row;
       x[k].moves = pieces[k].moves;
     }
@@ -102,7 +102,7 @@ struct batch_rows {
 
 private:
   [[gnu::always_inline]] T const* at(std::size_t k, extent r) const {
-    return static_cast<T const*>(x[k].at) + r * x[k].row;
+    return static_cast<T const*>(x[k].data) + r * x[k].row;
   }
 };
 

@@ -81,11 +81,11 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* bef
     for (extent a = 0, from = group.first + (reverse ? (s.along - 1) * s.step : 0); a < s.along;
          ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
-        extent const at = from + i * group.apart;
-        auto& so_far    = total[static_cast<std::size_t>(i)];
-        if constexpr (Exclusive) z[at] = static_cast<T>(so_far);
-        join_element<Op>(so_far, x[at]);
-        if constexpr (!Exclusive) z[at] = static_cast<T>(so_far);
+        extent const position = from + i * group.apart;
+        auto& so_far          = total[static_cast<std::size_t>(i)];
+        if constexpr (Exclusive) z[position] = static_cast<T>(so_far);
+        join_element<Op>(so_far, x[position]);
+        if constexpr (!Exclusive) z[position] = static_cast<T>(so_far);
       }
   });
 }
@@ -107,16 +107,16 @@ void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz
     for (extent a = 0, from = group.first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along;
          ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
-        extent const at    = from + i * group.apart;
-        auto& c            = later[static_cast<std::size_t>(i)];
-        sums const element = static_cast<sums>(x[at]);
-        sums const own     = static_cast<sums>(dz[at]);
+        extent const position = from + i * group.apart;
+        auto& c               = later[static_cast<std::size_t>(i)];
+        sums const element    = static_cast<sums>(x[position]);
+        sums const own        = static_cast<sums>(dz[position]);
         if constexpr (Exclusive) {
-          dx[at] = static_cast<T>(static_cast<sums>(dx[at]) * c);
-          c      = own + element * c;
+          dx[position] = static_cast<T>(static_cast<sums>(dx[position]) * c);
+          c            = own + element * c;
         } else {
           sums const with = own + c;
-          dx[at]          = static_cast<T>(static_cast<sums>(dx[at]) * with);
+          dx[position]    = static_cast<T>(static_cast<sums>(dx[position]) * with);
           c               = element * with;
         }
       }
@@ -132,10 +132,10 @@ void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T
     for (extent i = 0; i < lines; ++i) {
       sums f = 1;
       sums c = 0;
-      for (extent a = 0, at = group.first + i * group.apart + (reverse ? 0 : (s.along - 1) * s.step);
-           a < s.along; ++a, at += step) {
-        sums const element = static_cast<sums>(x[at]);
-        sums const own     = static_cast<sums>(dz[at]);
+      for (extent a = 0, position = group.first + i * group.apart + (reverse ? 0 : (s.along - 1) * s.step);
+           a < s.along; ++a, position += step) {
+        sums const element = static_cast<sums>(x[position]);
+        sums const own     = static_cast<sums>(dz[position]);
         c                  = Exclusive ? own + element * c : element * (own + c);
         f *= element;
       }
@@ -151,20 +151,20 @@ namespace task {
 
 template<reduction Op, Element T>
 void compute(run_along<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
       if (task.exclusive)
-        kernel::run_along<Op, true>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
-      else kernel::run_along<Op, false>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+        kernel::run_along<Op, true>(some, task.reverse, x + start[0] + offset, z + start[0] + offset);
+      else kernel::run_along<Op, false>(some, task.reverse, x + start[0] + offset, z + start[0] + offset);
     });
   });
 }
 template<Element T>
 void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
              T const* dz, T* dx) {
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
-      extent const from = at[0] + offset;
+      extent const from = start[0] + offset;
       if (task.exclusive) kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from);
       else kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from);
     });
@@ -174,22 +174,22 @@ void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_me
 template<reduction Op, Element T>
 void compute(run_on<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
              T const* before, T* z) {
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
-      extent const from = at[0] + offset;
+      extent const from = start[0] + offset;
       if (task.exclusive)
-        kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + at[1] + number);
-      else kernel::run_along<Op, false>(some, task.reverse, x + from, z + from, before + at[1] + number);
+        kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + start[1] + number);
+      else kernel::run_along<Op, false>(some, task.reverse, x + from, z + from, before + start[1] + number);
     });
   });
 }
 template<Element T>
 void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
              T const* dz, T* folded) {
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
-      extent const from = at[0] + offset;
-      T* const factor   = folded + at[1] + number;
+      extent const from = start[0] + offset;
+      T* const factor   = folded + start[1] + number;
       if (task.exclusive)
         kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor,
                                     factor + s.lines.allocated_lines);
@@ -204,9 +204,9 @@ void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_
              T const* folded, T* later) {
   extent const mine = here.part_of(task.over);
   extent const n    = s.lines.allocated_lines;
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     for (extent o = 0; o < s.lines.outer; ++o)
-      for (extent i = 0, line = at[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {
+      for (extent i = 0, line = start[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {
         typename element_traits<T>::sums_in c = 0;
         for (extent part = task.reverse ? 0 : s.parts - 1; part != mine; part += task.reverse ? 1 : -1) {
           T const* const there = folded + 2 * n * rank_of_part(task.over, part, here.sizes) + line;
@@ -219,10 +219,10 @@ void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_
 template<Element T>
 void compute(cumprod_gradient_on<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
              T const* before, T const* later, T const* dz, T* dx) {
-  s.lines.blocks.for_each([&](auto const& at) {
+  s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
-      extent const from = at[0] + offset;
-      extent const line = at[1] + number;
+      extent const from = start[0] + offset;
+      extent const line = start[1] + number;
       if (task.exclusive)
         kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from, before + line,
                                        later + line);

@@ -14,7 +14,8 @@ void set_rows(gather_steps const& s, extent first, T const* rows, std::int32_t c
   line_steps const& lines = s.lines;
   if (lines.outer == 1 && lines.inner == 1) {
     for (extent i = 0; i < s.block_ids; ++i, rows += s.id_stride, table += s.table_stride)
-      if (extent const at = index[i] - first; at >= 0 && at < lines.along) table[at * lines.step] = *rows;
+      if (extent const position = index[i] - first; position >= 0 && position < lines.along)
+        table[position * lines.step] = *rows;
     return;
   }
   extent const inner = lines.inner;
@@ -30,12 +31,12 @@ template<Element T>
 void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const* index, T* table) {
   line_steps const& lines = s.lines;
   for (extent i = s.block_ids; i-- > 0;) {
-    extent const at  = index[i] - first;
-    bool const there = at >= 0 && at < lines.along;
+    extent const position = index[i] - first;
+    bool const there      = position >= 0 && position < lines.along;
     for (extent o = 0; o < lines.outer; ++o) {
       T* const to = rows + i * s.id_stride + o * lines.line_stride;
       if (there) {
-        T* const from = table + i * s.table_stride + o * lines.outer_stride + at * lines.step;
+        T* const from = table + i * s.table_stride + o * lines.outer_stride + position * lines.step;
         copy_row<T>(lines.inner, from, to);
         std::fill_n(from, lines.inner, T{});
       } else {
@@ -52,22 +53,22 @@ namespace task {
 template<Element T>
 void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
              std::int32_t const* index, T const* rows) {
-  s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
+  s.blocks.for_each([&](auto const& start) {
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                           {"id", "a row", "ids"});
-    kernel::share_elements_of_rows(s, rows + at[2], table + at[1],
+    kernel::share_elements_of_rows(s, rows + start[2], table + start[1],
                                    [&](gather_steps const& part, T const* from, T* to) {
-                                     kernel::set_rows(part, s.lines.first(here), from, index + at[0], to);
+                                     kernel::set_rows(part, s.lines.first(here), from, index + start[0], to);
                                    });
   });
 }
 template<Element T>
 void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
              std::int32_t const* index, T* rows) {
-  s.blocks.for_each_backwards([&](auto const& at) {
-    kernel::share_elements_of_rows(s, rows + at[2], table + at[1],
+  s.blocks.for_each_backwards([&](auto const& start) {
+    kernel::share_elements_of_rows(s, rows + start[2], table + start[1],
                                    [&](gather_steps const& part, T* to, T* from) {
-                                     kernel::take_rows(part, s.lines.first(here), to, index + at[0], from);
+                                     kernel::take_rows(part, s.lines.first(here), to, index + start[0], from);
                                    });
   });
 }

@@ -296,10 +296,10 @@ template<class Lanes, class T>
 [[gnu::always_inline]] inline void transpose_square(std::array<typename Lanes::batch, Lanes::width>& rows) {
   constexpr std::size_t n = Lanes::width;
   unrolled<std::bit_width(n) - 1>([&](auto) __attribute__((always_inline)) {
-    auto const now = rows;
+    auto const row = rows;
     unrolled<n / 2>([&](auto i) __attribute__((always_inline)) {
-      rows[2 * i()]     = interleaved<false, Lanes, T>(now[i()], now[i() + n / 2]);
-      rows[2 * i() + 1] = interleaved<true, Lanes, T>(now[i()], now[i() + n / 2]);
+      rows[2 * i()]     = interleaved<false, Lanes, T>(row[i()], row[i() + n / 2]);
+      rows[2 * i() + 1] = interleaved<true, Lanes, T>(row[i()], row[i() + n / 2]);
     });
   });
 }

@@ -35,21 +35,21 @@ template<class Batch>
 /// A matrix whose elements are read one at a time, with a stride from row to row and another along a row.
 template<class T>
 struct left_matrix {
-  T const* at;
+  T const* data;
   extent row;
   extent step;
 
-  left_matrix from(extent i) const { return {at + i * row, row, step}; }
+  left_matrix from(extent i) const { return {data + i * row, row, step}; }
 };
 
 /// A matrix whose rows are contiguous.
 template<class T>
 struct row_matrix {
-  T* at;
+  T* data;
   extent row;
 
-  row_matrix from(extent i) const { return {at + i * row, row}; }
-  row_matrix along(extent j) const { return {at + j, row}; }
+  row_matrix from(extent i) const { return {data + i * row, row}; }
+  row_matrix along(extent j) const { return {data + j, row}; }
 };
 
 /// `Rows` x `Columns` batches of C = A B, or C += A B, over all k: the sums stay in registers.

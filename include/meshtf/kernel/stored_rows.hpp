@@ -52,7 +52,7 @@ void plain_loop(F const& f, extent n, R* z, T const*... x) {
 /// An operand within a block: its first row, its stride from row to row, and whether it moves along the row
 /// (all bits set) or not (0).
 struct piece {
-  void const* at;
+  void const* data;
   extent row;
   extent moves;
 };
@@ -77,7 +77,7 @@ public:
   void store(piece const* x, extent count, extent n, R* z, extent z_stride) const override {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       for (extent r = 0; r < count; ++r)
-        plain_loop<Arch>(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].at) + r * x[K].row)...);
+        plain_loop<Arch>(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].data) + r * x[K].row)...);
     }(std::index_sequence_for<T...>{});
   }
 

@@ -74,8 +74,8 @@ public:
       for (extent part = 0; part < parts; ++part) f(work, part, 0);
       return;
     }
-    job now{.f = f, .work = work, .parts = static_cast<std::uint32_t>(parts), .control = float_control()};
-    job_ = &now;
+    job current{.f = f, .work = work, .parts = static_cast<std::uint32_t>(parts), .control = float_control()};
+    job_ = &current;
     finished_.store(0, std::memory_order_relaxed);
     for (int i = 0; i < threads_; ++i) {
       auto const bound = [&](int k) { return static_cast<std::uint64_t>(parts * k / threads_); };
@@ -84,9 +84,9 @@ public:
     calls_.fetch_add(1, std::memory_order_release);
     calls_.notify_all();
     take_parts(0);
-    wait_until(finished_, [&](std::uint32_t done) { return done == now.parts; });
+    wait_until(finished_, [&](std::uint32_t done) { return done == current.parts; });
     busy_.store(false, std::memory_order_release);
-    if (now.thrown) rethrow(now.thrown);
+    if (current.thrown) rethrow(current.thrown);
   }
 
 private:
@@ -122,10 +122,10 @@ private:
   static void wait_until(std::atomic<std::uint32_t>& a, Is const& is) {
     constexpr int looks = 2000;  // of 20 to 40 ns each
     for (int i = 0;; ++i) {
-      auto const now = a.load(std::memory_order_acquire);
-      if (is(now)) return;
+      auto const value = a.load(std::memory_order_acquire);
+      if (is(value)) return;
       if (i < looks) pause();
-      else a.wait(now, std::memory_order_acquire);
+      else a.wait(value, std::memory_order_acquire);
     }
   }
 
@@ -148,27 +148,28 @@ private:
     int const lanes = lanes_in_use_.load(std::memory_order_acquire);
     for (int k = 0; k < lanes; ++k) {
       auto& parts = lanes_[(thread + k) % lanes].parts;
-      for (auto now = parts.load(std::memory_order_acquire); (now & 0xffffffff) < now >> 32;)
-        if (parts.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-          do_part(static_cast<std::uint32_t>(now & 0xffffffff), thread);
-          now = parts.load(std::memory_order_acquire);
+      for (auto taken = parts.load(std::memory_order_acquire); (taken & 0xffffffff) < taken >> 32;)
+        if (parts.compare_exchange_weak(taken, taken + 1, std::memory_order_acq_rel,
+                                        std::memory_order_acquire)) {
+          do_part(static_cast<std::uint32_t>(taken & 0xffffffff), thread);
+          taken = parts.load(std::memory_order_acquire);
         }
     }
   }
   void do_part(std::uint32_t part, int thread) {
-    job& now        = *job_;
-    auto const last = now.parts;
-    if (thread != 0 && float_control() != now.control) set_float_control(now.control);
+    job& current    = *job_;
+    auto const last = current.parts;
+    if (thread != 0 && float_control() != current.control) set_float_control(current.control);
 
     try {
-      now.f(now.work, extent{part}, thread);
+      current.f(current.work, extent{part}, thread);
     } catch (...) {
-      while (now.noting.test_and_set(std::memory_order_acquire)) pause();
-      if (!now.thrown || part < now.first_failed) {
-        now.first_failed = part;
-        now.thrown       = std::current_exception();
+      while (current.noting.test_and_set(std::memory_order_acquire)) pause();
+      if (!current.thrown || part < current.first_failed) {
+        current.first_failed = part;
+        current.thrown       = std::current_exception();
       }
-      now.noting.clear(std::memory_order_release);
+      current.noting.clear(std::memory_order_release);
     }
     if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == last && thread != 0) finished_.notify_one();
   }

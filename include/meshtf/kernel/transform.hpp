@@ -42,12 +42,12 @@ template<class Arch, class F, class P, class... Q>
 void transform_some(extent n, F f, P* p, Q*... q) {
   if constexpr (NarrowElement<std::remove_const_t<P>>) {
     std::tuple<widened_array<P>, widened_array<Q>...> pieces;
-    for (extent at = 0; at < n; at += block_elements) {
-      extent const some = std::min(n - at, block_elements);
+    for (extent position = 0; position < n; position += block_elements) {
+      extent const some = std::min(n - position, block_elements);
       std::apply(
           [&](auto& first, auto&... more) {
-            transform_some<Arch>(some, f, first.fetch(some, p + at), more.fetch(some, q + at)...);
-            first.store(some, p + at), (more.store(some, q + at), ...);
+            transform_some<Arch>(some, f, first.fetch(some, p + position), more.fetch(some, q + position)...);
+            first.store(some, p + position), (more.store(some, q + position), ...);
           },
           pieces);
     }

@@ -31,9 +31,9 @@ void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const
              T* x) {
   if (s.tap.iterations == 0) return;
   for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0},
-                    [&](std::array<extent, 2> const& at) {
-                      kernel::map_nest(s.tap, function::plus{}, x + at[0], static_cast<T const*>(x) + at[0],
-                                       windows + at[1]);
+                    [&](std::array<extent, 2> const& offset) {
+                      kernel::map_nest(s.tap, function::plus{}, x + offset[0],
+                                       static_cast<T const*>(x) + offset[0], windows + offset[1]);
                     });
 }
 

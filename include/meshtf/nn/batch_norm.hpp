@@ -79,20 +79,20 @@ private:
   }
   template<class... C, class X>
   constexpr auto normed_operand(shape<C...>, X const& x, std::source_location at) const {
-    auto& m         = scale.machine();
-    auto const& by  = detail::vector_for<X>(scale, at);
-    auto const& add = detail::vector_for<X>(bias, at);
+    auto& m            = scale.machine();
+    auto const& factor = detail::vector_for<X>(scale, at);
+    auto const& add    = detail::vector_for<X>(bias, at);
     if (!m.records_gradients())
-      return meshtf::batch_norm<C...>(x, by, add, detail::vector_for<X>(running_mean, at),
+      return meshtf::batch_norm<C...>(x, factor, add, detail::vector_for<X>(running_mean, at),
                                       detail::vector_for<X>(running_variance, at), epsilon, at);
-    auto now     = meshtf::batch_norm<C...>(x, by, add, epsilon, at);
+    auto current = meshtf::batch_norm<C...>(x, factor, add, epsilon, at);
     auto const n = static_cast<double>(m.counted().size_of(without<meshtf::detail::shape_in<X>, channels>{}));
-    step(running_mean, now.mean, momentum, at);
-    step(running_variance, now.variance, n > 1 ? momentum * n / (n - 1) : momentum, at);
-    return std::move(now.norm);
+    step(running_mean, current.mean, momentum, at);
+    step(running_variance, current.variance, n > 1 ? momentum * n / (n - 1) : momentum, at);
+    return std::move(current.norm);
   }
   template<class... C, class V>
-  constexpr void step(state<T, L, C...> const& running, V const& now, double taken,
+  constexpr void step(state<T, L, C...> const& running, V const& current, double taken,
                       std::source_location at) const {
     auto& m = running.machine();
     if (m.recomputes()) return;
@@ -100,10 +100,10 @@ private:
     tensor<T, L, C...> values = running;  // a handle: what a layer keeps is not the layer
     function::blend<T> const f{static_cast<T>(1 - momentum), static_cast<T>(taken)};
     if constexpr (std::is_same_v<typename V::element_type, T>)
-      meshtf::detail::copy_values(meshtf::detail::each<T, channels>(f, running, now), values);
+      meshtf::detail::copy_values(meshtf::detail::each<T, channels>(f, running, current), values);
     else
       meshtf::detail::copy_values(
-          meshtf::detail::each<T, channels>(f, running, meshtf::detail::in_elements<T>(now)), values);
+          meshtf::detail::each<T, channels>(f, running, meshtf::detail::in_elements<T>(current)), values);
   }
 };
 

@@ -25,11 +25,11 @@ namespace function {
 /// For a mean of squares: `by` is 1 divided by their number.
 template<class T>
 struct scaled_square : of_elements<2> {
-  T by;
-  constexpr explicit scaled_square(T b) : by(b) {}
+  T factor;
+  constexpr explicit scaled_square(T b) : factor(b) {}
   template<class V>
   constexpr V operator()(V const& x) const {
-    return V(by) * x * x;
+    return V(factor) * x * x;
   }
 };
 
@@ -89,11 +89,11 @@ struct adafactor_length : of_elements<6> {
 template<class T, class By>
 struct step_along_mean : of_elements<5> {
   running_mean<T> next;
-  By const* by;
-  constexpr step_along_mean(double beta, By const* b) : next(beta), by(b) {}
+  By const* factor;
+  constexpr step_along_mean(double beta, By const* b) : next(beta), factor(b) {}
   template<class V>
   constexpr void operator()(V& w, V& mean, V const& direction) const {
-    mean = next(mean, V(V(static_cast<T>(*by)) * direction));
+    mean = next(mean, V(V(static_cast<T>(*factor)) * direction));
     w    = w - mean;
   }
 };
@@ -236,8 +236,8 @@ public:
 
   /// From now on these parameters are stepped so; they don't decay in any case.
   template<class... Part>
-  constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
-    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
+  constexpr void treat(parameter_list<Part...> const& list, treatment const& settings) {
+    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), settings); });
   }
 
   /// Whether the next step changes `w`.
@@ -257,14 +257,15 @@ public:
   /// f(name, shape) for each array that a step keeps of `w`.
   template<class T, class L, class... D, class F>
   constexpr void for_each_shape(parameter<T, L, D...> const&, F const& f) const {
-    for_each_kept<shape<D...>>([&f](std::size_t which, auto of) { f(array_names[which], of); });
+    for_each_kept<shape<D...>>([&f](std::size_t which, auto state_of) { f(array_names[which], state_of); });
   }
   /// f(name, handle, parts, shape) for each array that is there.
   template<class T, class L, class... D, class F>
   constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
-    for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S of) {
+    for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S state_of) {
       auto const* const kept = list_in(*this, which).template find<state<T, machine<L>>>(*w.handle());
-      if (kept != nullptr) f(array_names[which], kept->array, replica_parts{.size = shard_size<L, S>}, of);
+      if (kept != nullptr)
+        f(array_names[which], kept->array, replica_parts{.size = shard_size<L, S>}, state_of);
     });
   }
   /// Makes the arrays of `w`, all zeros, as the first step would.
@@ -409,11 +410,11 @@ private:
                                               static_cast<C>(threshold), scaled_by_weights},
                 length.data(), u_square.data());
     w.handle()->written();
-    T const* const by = length.data();
+    T const* const factor = length.data();
     if (beta1 > 0)
-      m.transform(w.size, function::step_along_mean<C, T>{beta1, by}, w.data(),
+      m.transform(w.size, function::step_along_mean<C, T>{beta1, factor}, w.data(),
                   array_of<shape<D...>>(3, w)->data(), u.data());
-    else m.transform(w.size, function::step_down_by_value<C, T>{C{1}, by}, w.data(), u.data());
+    else m.transform(w.size, function::step_down_by_value<C, T>{C{1}, factor}, w.data(), u.data());
   }
 
   // A list for each name, so that a record knows by which dimensions an array is split.

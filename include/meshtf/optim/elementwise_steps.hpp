@@ -47,8 +47,8 @@ public:
   constexpr Machine* machine_of_list() const { return machine_; }
   constexpr std::size_t size() const { return size_; }
 
-  constexpr void visit(Step& step, typename Step::phase now) const {
-    for (entry* e = first_; e != nullptr; e = e->next) e->visit_or_destroy(e, &step, now);
+  constexpr void visit(Step& step, typename Step::phase phase_now) const {
+    for (entry* e = first_; e != nullptr; e = e->next) e->visit_or_destroy(e, &step, phase_now);
   }
 
 private:
@@ -58,7 +58,7 @@ private:
   };
   template<class T>
   struct entry_of : entry {
-    trained<T, Machine> what;
+    trained<T, Machine> parameter;
     Machine* machine;
   };
 
@@ -72,9 +72,9 @@ private:
   }
   /// Lets `step` visit the parameter; without a step, destroys the entry.
   template<class T>
-  static constexpr void visit_or_destroy(entry* e, Step* step, typename Step::phase now) {
+  static constexpr void visit_or_destroy(entry* e, Step* step, typename Step::phase phase_now) {
     auto* const own = static_cast<entry_of<T>*>(e);
-    if (step != nullptr) step->visit(own->what, now);
+    if (step != nullptr) step->visit(own->what, phase_now);
     else own->machine->destroy(own);
   }
 
@@ -132,8 +132,8 @@ public:
   /// From now on these parameters are stepped so. A checkpoint does not hold it, as it does not hold the
   /// rate.
   template<class... Part>
-  constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
-    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
+  constexpr void treat(parameter_list<Part...> const& list, treatment const& settings) {
+    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), settings); });
   }
 
   /// Whether the next step changes `w`.
@@ -178,11 +178,11 @@ protected:
       auto const stepped = m->begin_step(name, at);
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
-      taken now{*this, *m, f_of, all.size()};
+      taken taken_steps{*this, *m, f_of, all.size()};
       try {
-        now.take(all);
+        taken_steps.take(all);
       } catch (...) {
-        all.visit(now, taken::phase::drop);
+        all.visit(taken_steps, taken::phase::drop);
         throw;
       }
     }
@@ -236,11 +236,11 @@ private:
     }
 
     template<class T>
-    constexpr void visit(detail::trained<T, Machine>& w, phase now) {
-      if (now == phase::drop) return w.drop_gradient();
+    constexpr void visit(detail::trained<T, Machine>& w, phase phase_now) {
+      if (phase_now == phase::drop) return w.drop_gradient();
       if (w.listed_before || !w.gradient.sum) return;
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
-      switch (now) {
+      switch (phase_now) {
         case phase::collect:
           if (collect(w, s) && !waits_) update(w, s);  // a long one is updated while it is in the cache
           return;
@@ -262,10 +262,10 @@ private:
     using norm_type                = detail::norm_sum<element_type, L>;
     using norms_type               = detail::shared<detail::storage<element_type, Machine>, Machine>;
 
-    constexpr void go(detail::trained_list<Machine, step> const& all, phase now) {
+    constexpr void go(detail::trained_list<Machine, step> const& all, phase phase_now) {
       own_.states_.rewind();
       number_ = 0;
-      all.visit(*this, now);
+      all.visit(*this, phase_now);
     }
 
     constexpr void clip(detail::trained_list<Machine, step> const& all) {

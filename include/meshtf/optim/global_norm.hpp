@@ -40,11 +40,11 @@ struct into_clip : of_elements<2> {
 /// Multiplies elements of type `T` by a number that is known only when the step runs, never in the compiler.
 template<class T, class By>
 struct scale_by_value : of_elements<1> {
-  By const* by;
-  constexpr explicit scale_by_value(By const* b) : by(b) {}
+  By const* factor;
+  constexpr explicit scale_by_value(By const* b) : factor(b) {}
   template<class V>
   constexpr void operator()(V& x) const {
-    x = x * V(static_cast<T>(*by));
+    x = x * V(static_cast<T>(*factor));
   }
 };
 

@@ -109,8 +109,9 @@ private:
       return function::into_ratio{};
     }
     template<class T, class Machine, class N>
-    constexpr auto update(detail::trained<T, Machine> const& w, N const* by) const {
-      return function::step_down_by_value<computed<T>, N>{static_cast<computed<T>>(o.rate * w.how.rate), by};
+    constexpr auto update(detail::trained<T, Machine> const& w, N const* factor) const {
+      return function::step_down_by_value<computed<T>, N>{static_cast<computed<T>>(o.rate * w.how.rate),
+                                                          factor};
     }
   };
 };

@@ -34,11 +34,11 @@ struct lars_update : of_elements<7> {
   T rate;
   T along;
   T decay;
-  By const* by;
-  constexpr lars_update(T r, T a, T d, By const* b) : rate(r), along(a), decay(d), by(b) {}
+  By const* factor;
+  constexpr lars_update(T r, T a, T d, By const* b) : rate(r), along(a), decay(d), factor(b) {}
   template<class V>
   constexpr void operator()(V& w, V& velocity, V const& g) const {
-    velocity = V(along) * velocity + V(rate) * V(static_cast<T>(*by)) * (g + V(decay) * w);
+    velocity = V(along) * velocity + V(rate) * V(static_cast<T>(*factor)) * (g + V(decay) * w);
     w        = w - velocity;
   }
 };
@@ -104,10 +104,10 @@ private:
       return function::into_local_rate<N>{static_cast<N>(o.trust), static_cast<N>(o.weight_decay)};
     }
     template<class T, class Machine, class N>
-    constexpr auto update(detail::trained<T, Machine> const& w, N const* by) const {
+    constexpr auto update(detail::trained<T, Machine> const& w, N const* factor) const {
       using C = computed<T>;
       return function::lars_update<C, N>{static_cast<C>(o.rate * w.how.rate), static_cast<C>(o.mu),
-                                         static_cast<C>(adapts(w) ? o.weight_decay : 0), by};
+                                         static_cast<C>(adapts(w) ? o.weight_decay : 0), factor};
     }
   };
 };

@@ -62,10 +62,10 @@ struct sgd {
       if (m == nullptr) return;
       auto const stepped = m->begin_step("sgd::step", at);
       try {
-        detail::steps_down now{*m, detail::count_in(list), rate};
-        list.for_each([&now](auto& w) { now.collect(detail::trained_of(w, false, {})); });
-        now.send();
-        list.for_each([&now](auto& w) { now.go_down(detail::trained_of(w, false, {})); });
+        detail::steps_down step_now{*m, detail::count_in(list), rate};
+        list.for_each([&step_now](auto& w) { step_now.collect(detail::trained_of(w, false, {})); });
+        step_now.send();
+        list.for_each([&step_now](auto& w) { step_now.go_down(detail::trained_of(w, false, {})); });
       } catch (...) {
         zero_gradients(list);
         throw;

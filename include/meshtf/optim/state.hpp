@@ -40,10 +40,10 @@ public:
   constexpr State& of(Machine& m, Weights const& weights, A const&... arguments) {
     void const* const key = &weights;
     if (*next_ == nullptr || (*next_)->key != key) {
-      entry** at = &first_;
-      while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
-      if (*at == nullptr) *at = make<State>(m, key, arguments...);
-      next_ = at;
+      entry** link = &first_;
+      while (*link != nullptr && (*link)->key != key) link = &(*link)->next;
+      if (*link == nullptr) *link = make<State>(m, key, arguments...);
+      next_ = link;
     }
     auto& found = static_cast<entry_of<State>&>(**next_);
     next_       = &found.next;

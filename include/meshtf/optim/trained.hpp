@@ -19,11 +19,11 @@ struct trained {
   parts_on<Machine> parts;  // what this process updates
   axis_set replicas;        // the axes along which other processes hold the same weights
   int rank;
-  treatment how;
+  treatment settings;
   void (*clear_padding)(Machine&, T*);  // of the weights or the gradient; null if there is none
   bool listed_before = false;
 
-  constexpr bool decays(int min_rank) const { return how.decays_at(rank, min_rank); }
+  constexpr bool decays(int min_rank) const { return settings.decays_at(rank, min_rank); }
 
   constexpr void drop_gradient() const {
     gradient.sum       = {};

@@ -51,22 +51,22 @@ public:
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
   }
 
-  constexpr void give(void const* weights, treatment const& how) {
-    entry** at = &first_;
-    while (*at != nullptr && (*at)->weights != weights) at = &(*at)->next;
-    if (*at == nullptr) *at = new entry{weights, how, nullptr};
-    else (*at)->how = how;
+  constexpr void give(void const* weights, treatment const& settings) {
+    entry** link = &first_;
+    while (*link != nullptr && (*link)->weights != weights) link = &(*link)->next;
+    if (*link == nullptr) *link = new entry{weights, settings, nullptr};
+    else (*link)->settings = settings;
   }
   constexpr treatment of(void const* weights) const {
     for (entry const* e = first_; e != nullptr; e = e->next)
-      if (e->weights == weights) return e->how;
+      if (e->weights == weights) return e->settings;
     return {};
   }
 
 private:
   struct entry {
     void const* weights;
-    treatment how;
+    treatment settings;
     entry* next;
   };
   entry* first_ = nullptr;

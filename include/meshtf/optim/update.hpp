@@ -31,11 +31,11 @@ struct step_down : of_elements<2> {
 template<class T, class By>
 struct step_down_by_value : of_elements<3> {
   T rate;
-  By const* by;
-  constexpr step_down_by_value(T r, By const* b) : rate(r), by(b) {}
+  By const* factor;
+  constexpr step_down_by_value(T r, By const* b) : rate(r), factor(b) {}
   template<class V>
   constexpr void operator()(V& w, V const& direction) const {
-    w = w - V(rate) * V(static_cast<T>(*by)) * direction;
+    w = w - V(rate) * V(static_cast<T>(*factor)) * direction;
   }
 };
 

@@ -185,8 +185,8 @@ constexpr extent attention_terms(attention_steps const& s) {
 constexpr extent attention_scratch(attention_steps const& s) {
   extent const rows     = std::min(attention_block, attention_padded(s.queries));
   extent const memories = attention_padded(s.memories);
-  extent const both     = attention_padded(s.depth) + attention_padded(s.width);
-  return memories * both + rows * (both + std::min(attention_span, memories) + 3) + attention_terms(s);
+  extent const pairs    = attention_padded(s.depth) + attention_padded(s.width);
+  return memories * pairs + rows * (pairs + std::min(attention_span, memories) + 3) + attention_terms(s);
 }
 constexpr extent attention_gradient_scratch(attention_steps const& s) {
   extent const rows     = std::min(attention_block, attention_padded(s.queries));

@@ -14,8 +14,8 @@ inline namespace v0 {
 
 /// How an array reaches the matrix product: in place, or, if its strides forbid that, through a buffer.
 struct packing {
-  bool needed = false;
-  extent at   = 0;  // offset of the buffer in the scratch memory, in elements
+  bool needed   = false;
+  extent offset = 0;  // offset of the buffer in the scratch memory, in elements
   // copies into the buffer, summed over what only this operand has; for the result, out of it
   nest_steps walk{};
 };
@@ -268,7 +268,7 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
     for (int d : in) loops[d] = e.size_of(d);
     std::array const operands{in, out};
     p.needed = true;
-    p.at     = s.scratch;
+    p.offset = s.scratch;
     std::array const memories{fills ? e.allocated_extents() : e.local_extents(),
                               fills ? e.local_extents() : e.allocated_extents()};
     p.walk = plan_nest(loops.first(e.rank), operands, memories);

@@ -64,10 +64,10 @@ struct convolution_steps {
 
   /// Where the first window of a process begins in its array.
   constexpr extent first(place_in_mesh const& here) const {
-    extent at = 0;
+    extent position = 0;
     for (std::size_t i = 0; i < 3; ++i)
-      at += start[i] + (shift[i] == 0 ? 0 : shift[i] * here.part_of(over[i]));
-    return at;
+      position += start[i] + (shift[i] == 0 ? 0 : shift[i] * here.part_of(over[i]));
+    return position;
   }
   constexpr extent pixels() const { return to[0] * to[1] * to[2]; }
   /// Whether each window is the one pixel that it makes.
@@ -155,25 +155,25 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
   };
   bool uneven = false;  // whether some process, or some count, leaves gaps between rows
   for (int i = 0; i < n; ++i) {
-    auto const at     = static_cast<std::size_t>(3 - n + i);
-    int const from    = l.along[i];
-    int const made    = l.along[n + i];
-    int const tap     = l.along[2 * n + i];
-    auto const& w     = walk[i];
-    s.to[at]          = e.local[made];
-    s.taps[at]        = e.local[tap];
-    s.step[at]        = w.step;
-    s.dilation[at]    = w.dilation;
-    s.filter_tap[at]  = in_f[tap];
-    extent const seen = (s.to[at] - 1) * w.step + (s.taps[at] - 1) * w.dilation + 1;
-    s.from[at]        = w.whole ? e.local[from] : std::max<extent>(seen, 0);
-    s.before[at]      = w.whole ? w.before : 0;
-    s.after[at]       = w.whole ? std::max<extent>(0, seen - w.before - s.from[at]) : 0;
-    s.start[at]       = w.start * in_x[from];
-    s.shift[at]       = w.shift * in_x[from];
-    s.over[at]        = l.dim[from].over;
-    uneven            = uneven || l.dim[from].uneven() || l.dim[made].uneven();
-    if (s.from[at] != e.allocated[from]) s.x_has_rest = true;
+    auto const index    = static_cast<std::size_t>(3 - n + i);
+    int const from      = l.along[i];
+    int const made      = l.along[n + i];
+    int const tap       = l.along[2 * n + i];
+    auto const& w       = walk[i];
+    s.to[index]         = e.local[made];
+    s.taps[index]       = e.local[tap];
+    s.step[index]       = w.step;
+    s.dilation[index]   = w.dilation;
+    s.filter_tap[index] = in_f[tap];
+    extent const seen   = (s.to[index] - 1) * w.step + (s.taps[index] - 1) * w.dilation + 1;
+    s.from[index]       = w.whole ? e.local[from] : std::max<extent>(seen, 0);
+    s.before[index]     = w.whole ? w.before : 0;
+    s.after[index]      = w.whole ? std::max<extent>(0, seen - w.before - s.from[index]) : 0;
+    s.start[index]      = w.start * in_x[from];
+    s.shift[index]      = w.shift * in_x[from];
+    s.over[index]       = l.dim[from].over;
+    uneven              = uneven || l.dim[from].uneven() || l.dim[made].uneven();
+    if (s.from[index] != e.allocated[from]) s.x_has_rest = true;
   }
   extent run = 1;  // elements of x in an image without gaps
   nest_steps x{.operands = 2};

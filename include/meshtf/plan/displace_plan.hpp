@@ -42,16 +42,18 @@ struct displacement {
   constexpr run run_at(extent i, extent from, extent to) const {
     extent const rest = to - i;
     if (from == 0) return {0, rest, false};
-    extent at = reversed ? offset - i : offset + i;
-    if (wraps && (at < 0 || at >= from)) {
-      at += at < 0 ? from : -from;
-      if (at < 0 || at >= from) at = (at % from + from) % from;  // a division takes longer than a short run
+    extent position = reversed ? offset - i : offset + i;
+    if (wraps && (position < 0 || position >= from)) {
+      position += position < 0 ? from : -from;
+      if (position < 0 || position >= from)
+        position = (position % from + from) % from;  // a division takes longer than a short run
     }
-    extent const before = reversed ? at - from + 1 : -at;  // steps until x begins, and until it ends
-    extent const left   = reversed ? at + 1 : from - at;
+    extent const before =
+        reversed ? position - from + 1 : -position;  // steps until x begins, and until it ends
+    extent const left = reversed ? position + 1 : from - position;
     if (before > 0) return {0, before < rest ? before : rest, false};
     if (left <= 0) return {0, rest, false};
-    return {at, left < rest ? left : rest, true};
+    return {position, left < rest ? left : rest, true};
   }
 };
 
@@ -155,7 +157,7 @@ struct flip_plan : displace_plan<L, X, Along> {
   /// one with the opposite number.
   static constexpr reshard_move exchange = [] {
     constexpr extent shard = shard_size<L, X>;
-    reshard_move m{.what = transfer_kind::permute, .send = shard, .result = shard, .block = shard};
+    reshard_move m{.kind = transfer_kind::permute, .send = shard, .result = shard, .block = shard};
     if constexpr (exchanges) {
       constexpr placed along = placed_under<L, Along>;
       for (int i = along.over.count; i-- > 0;) {

@@ -55,8 +55,9 @@ struct block_loops {
     std::array<extent, 3> last{};
     for (int i = 0; i < rank; ++i)
       for (int k = 0; k < 3; ++k) last[static_cast<std::size_t>(k)] += (size[i] - 1) * stride[k][i];
-    for_each(
-        [&](auto const& at) { f(std::array<extent, 3>{last[0] - at[0], last[1] - at[1], last[2] - at[2]}); });
+    for_each([&](auto const& offset) {
+      f(std::array<extent, 3>{last[0] - offset[0], last[1] - offset[1], last[2] - offset[2]});
+    });
   }
 };
 

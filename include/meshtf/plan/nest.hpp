@@ -30,12 +30,12 @@ struct nest_steps {
 
 /// For each loop of the nest, the elements from one index to the next in a row-major array of dimensions
 /// `of`; 0 if the array lacks the dimension.
-constexpr small_array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
+constexpr small_array<extent, max_rank> strides_of(dim_list const& dims, std::span<extent const> loops) {
   small_array<extent, max_rank> strides{};
   extent run = 1;
-  for (int i = of.count; i-- > 0;) {
-    strides[of[i]] = run;
-    run *= loops[static_cast<std::size_t>(of[i])];
+  for (int i = dims.count; i-- > 0;) {
+    strides[dims[i]] = run;
+    run *= loops[static_cast<std::size_t>(dims[i])];
   }
   return strides;
 }

@@ -93,8 +93,8 @@ enum class remedy : std::uint8_t {
 
 /// How the result is pending, or what to write instead.
 struct pending_after {
-  pending what = pending::nothing;
-  remedy fix   = remedy::none;
+  pending state = pending::nothing;
+  remedy fix    = remedy::none;
 
   constexpr bool sound() const { return fix == remedy::none; }
   friend constexpr bool operator==(pending_after const&, pending_after const&) = default;

@@ -76,10 +76,10 @@ constexpr loop_extents full_extents(task_loops const& l) {
 }
 
 /// The same while there are as many elements as `now` says. The first part of a dimension is the fullest.
-constexpr loop_extents full_extents(task_loops const& l, counts const& now) {
+constexpr loop_extents full_extents(task_loops const& l, counts const& counted) {
   loop_extents e = full_extents(l);
   for (int i = 0; i < l.rank; ++i) {
-    e.global[i] = now.of(l.dim[i].counted, l.dim[i].size);
+    e.global[i] = counted.of(l.dim[i].counted, l.dim[i].size);
     e.local[i]  = l.dim[i].local_extent(0, e.global[i]);
   }
   return e;
@@ -109,8 +109,8 @@ struct uneven_steps {
 };
 
 /// The extents of the process at `here` while there are as many elements as `now` says.
-constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here, counts const& now) {
-  loop_extents e = full_extents(l, now);
+constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here, counts const& counted) {
+  loop_extents e = full_extents(l, counted);
   for (int i = 0; i < l.rank; ++i)
     e.local[i] = l.dim[i].local_extent(here.part_of(l.dim[i].over), e.global[i]);
   return e;
@@ -120,8 +120,8 @@ constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here
 /// (`Steps::enlarge_scratch_for`), it is the most that any process needs: of each uneven dimension a process
 /// holds a full part, the one part that is smaller, or nothing.
 template<class Steps>
-constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
-  loop_extents const full = full_extents(l, now);
+constexpr Steps plan_fullest(task_loops const& l, counts const& counted = {}) {
+  loop_extents const full = full_extents(l, counted);
   Steps fullest           = Steps::plan(l, full);
   if constexpr (requires { fullest.enlarge_scratch_for(fullest); }) {
     unsigned uneven = 0;

@@ -210,12 +210,12 @@ struct window_steps {
 
   /// Where the first window of a process begins in its array.
   constexpr extent first(place_in_mesh const& here) const {
-    extent at = 0;
+    extent position = 0;
     for (int i = 0; i < dims; ++i) {
-      at += start[i];
-      if (shift[i] != 0) at += shift[i] * here.part_of(over[i]);
+      position += start[i];
+      if (shift[i] != 0) position += shift[i] * here.part_of(over[i]);
     }
-    return at;
+    return position;
   }
 };
 

@@ -271,15 +271,15 @@ private:
   /// Walks from call to call, each as often as it is made.
   struct next_call {
     cost const& all;
-    std::size_t run = 0;
-    std::size_t at  = 0;
-    extent turn     = 0;
+    std::size_t run      = 0;
+    std::size_t position = 0;
+    extent turn          = 0;
 
     constexpr explicit operator bool() const { return run < all.run_count_; }
-    constexpr collective_call const& operator*() const { return all.calls_[all.runs_[run].first + at]; }
+    constexpr collective_call const& operator*() const { return all.calls_[all.runs_[run].first + position]; }
     constexpr next_call& operator++() {
-      if (++at < all.runs_[run].length) return *this;
-      at = 0;
+      if (++position < all.runs_[run].length) return *this;
+      position = 0;
       if (++turn < all.runs_[run].times) return *this;
       turn = 0;
       ++run;
@@ -300,14 +300,14 @@ private:
   }
 
   template<class... A, class Of>
-  constexpr extent total(Of of) const {
+  constexpr extent total(Of value_of) const {
     static_assert(sizeof...(A) <= 1,
                   "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
     static_assert((M::all_axes::template has<A> && ...), "meshtf: the mesh of this cost has no such axis");
     constexpr axis_set wanted = axis_set_of<M, axes<A...>>;
     extent sum                = 0;
     for_each_collective([&](collective_call const& c, extent times) {
-      if (sizeof...(A) == 0 || (c.over & wanted) != 0) sum += times * of(c);
+      if (sizeof...(A) == 0 || (c.over & wanted) != 0) sum += times * value_of(c);
     });
     return sum;
   }

@@ -50,10 +50,10 @@ public:
   /// A line for each figure that differs.
   constexpr fixed_text<1023> text() const {
     fixed_text<1023> out;
-    auto const line = [&out](std::string_view name, extent by, short_text const& amount) {
-      if (by == 0) return;
+    auto const line = [&out](std::string_view name, extent factor, short_text const& amount) {
+      if (factor == 0) return;
       out += left_column(name, 24);
-      out += by > 0 ? '+' : ' ';
+      out += factor > 0 ? '+' : ' ';
       out += amount;
       out += '\n';
     };

@@ -51,7 +51,7 @@ public:
 
 private:
   struct place {
-    std::size_t at;
+    std::size_t position;
     std::size_t more;
   };
 
@@ -59,12 +59,12 @@ private:
 
   /// Whether the lists fit from entry `at` of one block on, after pieces of `more` entries in all. If they
   /// do, the pieces found are kept.
-  constexpr bool align(std::size_t at, std::size_t more) {
-    std::size_t i = at;
+  constexpr bool align(std::size_t position, std::size_t more) {
+    std::size_t i = position;
     while (i < one_.size() && Rules::stays(one_[i], two_[i + more], three_[i + 2 * more])) ++i;
     if (i == one_.size() && more == longer()) return true;
     for (bool last = false; !last; --i) {
-      last = i == at;
+      last = i == position;
       if (insert(i, more)) return true;
       if (i < one_.size() && Rules::grows(one_[i], two_[i + more], three_[i + 2 * more]) &&
           align(i + 1, more))

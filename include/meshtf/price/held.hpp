@@ -35,9 +35,9 @@ constexpr std::string_view to_string(held_for h) {
 /// Arrays that one call site made and that are alive together. A line in a loop makes several.
 struct held_arrays {
   call_site site{};
-  held_for what = held_for::activation;
-  extent arrays = 0;
-  extent bytes  = 0;
+  held_for purpose = held_for::activation;
+  extent arrays    = 0;
+  extent bytes     = 0;
 };
 
 /// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest
@@ -50,7 +50,7 @@ struct held_at_peak {
   std::array<held_arrays, max_sites> largest{};
   std::size_t sites = 0;
 
-  constexpr extent operator[](held_for what) const { return by_kind[static_cast<std::size_t>(what)]; }
+  constexpr extent operator[](held_for purpose) const { return by_kind[static_cast<std::size_t>(purpose)]; }
   constexpr extent bytes() const {
     extent sum = 0;
     for (extent b : by_kind) sum += b;

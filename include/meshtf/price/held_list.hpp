@@ -22,7 +22,7 @@ struct held_array {
   extent live;
   extent born;
   extent died;
-  held_for what;
+  held_for purpose;
   held_array* before;
   held_array* next;
 };
@@ -40,13 +40,13 @@ public:
   }
 
   /// Adds an array. `live` is the bytes of all arrays alive from here on.
-  constexpr held_array* take(call_site const& site, extent bytes, extent live, held_for what) {
+  constexpr held_array* take(call_site const& site, extent bytes, extent live, held_for purpose) {
     ++clock_;
     if (live > peak_ || clock_ == 1) {
       peak_    = live;
       peak_at_ = clock_;
     }
-    auto* const a = new held_array{site, bytes, live, clock_, held_array::never, what, last_, nullptr};
+    auto* const a = new held_array{site, bytes, live, clock_, held_array::never, purpose, last_, nullptr};
     if (last_ == nullptr) first_ = a;
     else last_->next = a;
     return last_ = a;
@@ -54,10 +54,10 @@ public:
   constexpr void give(held_array* a) { a->died = ++clock_; }
 
   /// The latest arrays, of `bytes` together, are held for `what`.
-  constexpr void name_latest(extent bytes, held_for what) {
+  constexpr void name_latest(extent bytes, held_for purpose) {
     for (held_array* a = last_; a != nullptr && bytes > 0; a = a->before) {
       if (a->died != held_array::never) continue;
-      a->what = what;
+      a->purpose = purpose;
       bytes -= a->bytes;
     }
   }
@@ -70,7 +70,8 @@ public:
     for (held_array* a = first_; a != nullptr; a = a->next)
       if (a->died == held_array::never) {
         peak_ += a->bytes;
-        if (a->what == held_for::activation || a->what == held_for::gradient) a->what = held_for::data;
+        if (a->purpose == held_for::activation || a->purpose == held_for::gradient)
+          a->purpose = held_for::data;
       }
     at_start_ = peak_;
   }
@@ -89,7 +90,7 @@ public:
     std::size_t near = 0;
     for (held_array const* a = first_; a != nullptr && a->born <= peak_at_; a = a->next) {
       if (a->died < peak_at_ || a->bytes == 0) continue;
-      held.by_kind[static_cast<std::size_t>(a->what)] += a->bytes;
+      held.by_kind[static_cast<std::size_t>(a->purpose)] += a->bytes;
       held_arrays& h = found(by_site, near, *a);
       ++h.arrays;
       h.bytes += a->bytes;
@@ -115,10 +116,10 @@ private:
     for (std::size_t k = 0; k < count; ++k) {
       if (near == count) near = 0;
       held_arrays& entry = list[near];
-      if (entry.what == a.what && entry.site == a.site) return entry;
+      if (entry.purpose == a.purpose && entry.site == a.site) return entry;
       ++near;
     }
-    list.push_back({a.site, a.what});
+    list.push_back({a.site, a.purpose});
     near = count;
     return list.back();
   }

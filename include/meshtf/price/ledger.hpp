@@ -161,7 +161,7 @@ public:
   /// One step of a reshard other than an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
-    if (move.what == transfer_kind::slice) return;
+    if (move.kind == transfer_kind::slice) return;
     extent const extra = scratch_of(move, element_of<T>);
     T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);

@@ -296,7 +296,7 @@ protected:
 
 private:
   struct known_counts {
-    counts what;
+    counts values;
     unsigned number;
     known_counts* before;
   };

@@ -28,12 +28,12 @@ void carry_out(boost::mpi::communicator const& comm, std::span<extent const> axe
   // the buffer of a reduce-scatter is at the start, where it is aligned for wider elements
   T* const packed =
       scratch +
-      (move.what == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
+      (move.kind == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
   T* const received = packed + (move.packs ? move.send : 0);
   if (move.packs) kernel::copy_nest(move.pack, packed, x);
   T const* const sent = move.packs ? packed : x;
   T* const arriving   = move.unpacks ? received : z;
-  switch (move.what) {
+  switch (move.kind) {
     case transfer_kind::all_gather: all_gather(comm, sent, move.block, arriving); break;
     case transfer_kind::all_to_all: all_to_all(comm, sent, move.block, arriving); break;
     case transfer_kind::reduce_scatter:

@@ -223,11 +223,11 @@ struct compared_value {
 /// Numbers and texts are described as they are, a long text or many elements by their number and hash.
 template<class T>
 compared_value to_compare(T const& value) {
-  auto const hashed = [](void const* bytes, std::size_t n, std::string const& what) {
+  auto const hashed = [](void const* bytes, std::size_t n, std::string const& subject) {
     std::uint64_t const hash = (fnv1a{} << std::string_view{static_cast<char const*>(bytes), n}).value();
     char words[64];
     std::snprintf(words, sizeof words, " (hash %016lx)", static_cast<unsigned long>(hash));
-    return compared_value{hash, what + words};
+    return compared_value{hash, subject + words};
   };
   if constexpr (std::is_enum_v<T>) {
     return to_compare(static_cast<std::underlying_type_t<T>>(value));
@@ -284,14 +284,15 @@ void agree_on_cost(MPI_Comm comm, cost<M, Capacity> const& promised) {
   std::uint64_t common = calls.size();
   MPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_UINT64_T, MPI_MIN, comm);
   fnv1a hash;
-  std::size_t at = 0;
-  while (at < common && detail::same_everywhere(comm, (hash << calls[at]).value())) ++at;
-  std::string words =
-      "promises " + std::to_string(promised.bytes_sent()) + " bytes sent, " +
-      std::to_string(promised.flops()) + " + " + std::to_string(promised.elementwise_flops()) + " flops, " +
-      std::to_string(promised.parameter_bytes()) + " bytes of parameters, a peak of " +
-      std::to_string(promised.peak_bytes()) + " bytes, and collective number " + std::to_string(at + 1) + " ";
-  words += at < calls.size() ? "calls " + detail::words_of<M>(calls[at]) : "is none";
+  std::size_t position = 0;
+  while (position < common && detail::same_everywhere(comm, (hash << calls[position]).value())) ++position;
+  std::string words = "promises " + std::to_string(promised.bytes_sent()) + " bytes sent, " +
+                      std::to_string(promised.flops()) + " + " +
+                      std::to_string(promised.elementwise_flops()) + " flops, " +
+                      std::to_string(promised.parameter_bytes()) + " bytes of parameters, a peak of " +
+                      std::to_string(promised.peak_bytes()) + " bytes, and collective number " +
+                      std::to_string(position + 1) + " ";
+  words += position < calls.size() ? "calls " + detail::words_of<M>(calls[position]) : "is none";
   throw software_error(
       "the processes run different programs: " + detail::first_difference(detail::said_by_each(comm, words)) +
       ": start the same program with the same options on all");

@@ -95,12 +95,12 @@ void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, in
 template<Element T, class Take>
 void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n,
                extent piece, Take const& take) {
-  for (extent at = 0; at < n; at += piece) {
-    auto const count = static_cast<int>(std::min(n - at, piece));
-    if (comm.rank() == from) send_piece(comm, sent + at, count, to, n);
+  for (extent position = 0; position < n; position += piece) {
+    auto const count = static_cast<int>(std::min(n - position, piece));
+    if (comm.rank() == from) send_piece(comm, sent + position, count, to, n);
     if (comm.rank() != to) continue;
     receive_piece(comm, buffer, count, from, n);
-    take(at, extent{count});
+    take(position, extent{count});
   }
 }
 
@@ -124,7 +124,8 @@ MESHTF_DEFINE MPI_Datatype mpi_type(element e) {
 /// f(offset, count) for each of the messages that n elements are sent in.
 template<class F>
 void for_each_message(extent n, F f) {
-  for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
+  for (extent position = 0; position < n; position += largest_count)
+    f(position, static_cast<int>(std::min(n - position, largest_count)));
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_failed(boost::mpi::communicator const& comm, collective c, extent n,
@@ -217,8 +218,9 @@ void exchange(boost::mpi::communicator const& comm, collective c, int to, T cons
   auto const send_receive = [&](T const* x, T* y, int count, MPI_Comm on) {
     return MPI_Sendrecv(x, count, type, to, 0, y, count, type, from, 0, on, MPI_STATUS_IGNORE);
   };
-  for_each_message(
-      n, [&](extent at, int count) { call(comm, c, n, send_receive, sent + at, received + at, count); });
+  for_each_message(n, [&](extent position, int count) {
+    call(comm, c, n, send_receive, sent + position, received + position, count);
+  });
 }
 
 /// Process q gets the array at from(q), and to(q) gets the array that process q sends here; for arrays too
@@ -240,8 +242,8 @@ void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, 
 template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
-  detail::for_each_message(n, [&](extent at, int count) {
-    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type,
+  detail::for_each_message(n, [&](extent position, int count) {
+    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + position, count, type,
                  detail::operation_of<T>(r));
   });
 }
@@ -286,13 +288,14 @@ void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identit
                     extent n, int before, int after) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   std::fill_n(buffer, n, identity);
-  detail::for_each_message(n, [&](extent at, int count) {
+  detail::for_each_message(n, [&](extent position, int count) {
     auto const receive = [&](MPI_Comm on) {
-      return MPI_Recv(buffer + at, count, type, before, 0, on, MPI_STATUS_IGNORE);
+      return MPI_Recv(buffer + position, count, type, before, 0, on, MPI_STATUS_IGNORE);
     };
     detail::call(comm, collective::scan, n, receive);
-    detail::join(r, static_cast<T const*>(buffer + at), static_cast<T const*>(data + at), count, data + at);
-    detail::call(comm, collective::scan, n, MPI_Send, data + at, count, type, after, 0);
+    detail::join(r, static_cast<T const*>(buffer + position), static_cast<T const*>(data + position), count,
+                 data + position);
+    detail::call(comm, collective::scan, n, MPI_Send, data + position, count, type, after, 0);
   });
   std::copy_n(buffer, n, data);
 }
@@ -307,17 +310,17 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   if constexpr (NarrowElement<T>) {  // each piece is joined in a wider type, then rounded once
     auto* const joined = reinterpret_cast<computed<T>*>(buffer);
     T* const arriving  = buffer + exchange_scratch(n, element_of<T>) - piece;
-    for (extent at = 0; at < n; at += piece) {
-      extent const length = std::min(piece, n - at);
-      kernel::widen(length, so_far + at, joined);
+    for (extent position = 0; position < n; position += piece) {
+      extent const length = std::min(piece, n - position);
+      kernel::widen(length, so_far + position, joined);
       for (int i = 1; i < size; ++i) {
         int const next = (rank + i) % size;
         int const last = (rank - i + size) % size;
-        detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving,
-                            length);
+        detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + position, last,
+                            arriving, length);
         detail::join_widened(r, joined, arriving, length);
       }
-      kernel::narrow(length, joined, sum + at);
+      kernel::narrow(length, joined, sum + position);
     }
     return;
   }
@@ -325,13 +328,13 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   for (int i = 1; i < size; ++i) {
     int const next = (rank + i) % size;
     int const last = (rank - i + size) % size;
-    for (extent at = 0; at < n; at += piece) {
-      extent const length = std::min(piece, n - at);
+    for (extent position = 0; position < n; position += piece) {
+      extent const length = std::min(piece, n - position);
       // at first the result is empty and can receive
-      T* const arriving = so_far == sum ? buffer : sum + at;
-      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving,
+      T* const arriving = so_far == sum ? buffer : sum + position;
+      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + position, last, arriving,
                           length);
-      detail::join(r, so_far + at, arriving, length, sum + at);
+      detail::join(r, so_far + position, arriving, length, sum + position);
     }
     so_far = sum;
   }
@@ -352,8 +355,8 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
-  detail::for_each_message(n, [&](extent at, int count) {
-    detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root);
+  detail::for_each_message(n, [&](extent position, int count) {
+    detail::call(comm, collective::broadcast, n, MPI_Bcast, data + position, count, type, root);
   });
 }
 

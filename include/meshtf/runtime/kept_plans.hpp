@@ -42,15 +42,15 @@ struct kept_plans::table {
     unsigned counted = 0;
     std::shared_ptr<void const> steps;
   };
-  std::unordered_map<task_loops const*, std::vector<plan>> of;
+  std::unordered_map<task_loops const*, std::vector<plan>> plans;
 };
 
 MESHTF_DEFINE kept_plans::kept_plans() : table_{std::make_unique<table>()} {}
 MESHTF_DEFINE kept_plans::~kept_plans() = default;
 
 MESHTF_DEFINE void const* kept_plans::find(task_loops const* loops, unsigned counted) const {
-  auto const found = table_->of.find(loops);
-  if (found == table_->of.end()) return nullptr;
+  auto const found = table_->plans.find(loops);
+  if (found == table_->plans.end()) return nullptr;
   for (table::plan const& p : found->second)
     if (p.counted == counted) return p.steps.get();
   return nullptr;
@@ -59,7 +59,7 @@ MESHTF_DEFINE void const* kept_plans::find(task_loops const* loops, unsigned cou
 MESHTF_DEFINE void const* kept_plans::keep(task_loops const* loops, unsigned counted,
                                            std::shared_ptr<void const> plan) {
   constexpr std::size_t max_plans = 16;
-  auto& kept                      = table_->of[loops];
+  auto& kept                      = table_->plans[loops];
   if (kept.size() == max_plans) kept.erase(kept.begin());
   kept.push_back({counted, std::move(plan)});
   return kept.back().steps.get();

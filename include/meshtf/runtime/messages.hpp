@@ -162,10 +162,11 @@ public:
   /// the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is followed by
   /// the first.
   template<class T>
-  void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent by, bool wraps) {
+  void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent distance,
+                                bool wraps) {
     auto const span = begin_collective<T>(collective::neighbours, reduction::sum, n, over.set());
-    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, by, wraps), z,
-                                     neighbour(over, -by, wraps), n);
+    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, distance, wraps), z,
+                                     neighbour(over, -distance, wraps), n);
   }
 
   /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the
@@ -204,15 +205,15 @@ public:
     auto const span = trace_operation({.kind = "message", .bytes = n * extent{sizeof(T)}});
     for (int from = 1; from < comm.size(); ++from)
       if (first || comm.rank() == from)
-        hand_over(comm, from, 0, part, buffer.data(), n, piece, [&](extent at, extent length) {
-          take(from, at, static_cast<T const*>(buffer.data()), length);
+        hand_over(comm, from, 0, part, buffer.data(), n, piece, [&](extent position, extent length) {
+          take(from, position, static_cast<T const*>(buffer.data()), length);
         });
   }
 
   /// One step of a reshard, except an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
-    if (move.what == transfer_kind::slice) {
+    if (move.kind == transfer_kind::slice) {
       kernel::copy_nest(move.pack, z, x + offset_of(move));
       return;
     }
@@ -253,9 +254,9 @@ private:
   }
 
   /// The rank along `over` of the process that holds the part `by` parts after this one's.
-  int neighbour(axis_list const& over, extent by, bool wraps) const {
+  int neighbour(axis_list const& over, extent distance, bool wraps) const {
     extent const parts = processes_along(axis_sizes<M>, over.set());
-    extent const part  = place().part_of(over) + by;
+    extent const part  = place().part_of(over) + distance;
     if (!wraps && (part < 0 || part >= parts)) return MPI_PROC_NULL;
     return static_cast<int>(rank_of_part(over, (part + parts) % parts, axis_sizes<M>));
   }

@@ -28,7 +28,7 @@ public:
   class span {
   public:
     span() = default;
-    explicit span(observer& of) : of_(&of) {}
+    explicit span(observer& observed) : of_(&observed) {}
     span(span const&)           = delete;
     void operator=(span const&) = delete;
     ~span() {
@@ -50,7 +50,7 @@ public:
   /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the
   /// bytes on the mesh.
   span operation(work const& w, call_site const& site, long step, extent live);
-  span collective(collective_call const& what, long step, extent live);
+  span collective(collective_call const& call, long step, extent live);
 
   /// The profile; from here on there is one.
   profile const& time_spent();
@@ -65,7 +65,7 @@ private:
   };
 
   traced_call& begin_call(traced_call& c, call_site const& site, long step, extent live) const;
-  void begin(open_call now);
+  void begin(open_call opened);
   void end();
 
   std::unique_ptr<profile> profile_;
@@ -103,11 +103,11 @@ MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, named
 
 MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const& site, long step,
                                                  extent live) {
-  open_call now;
-  if (profile_) now.figures = &profile_->count(w, site);
+  open_call opened;
+  if (profile_) opened.figures = &profile_->count(w, site);
   if (trace_ != nullptr)
-    if ((now.call = trace_->next_slot(step)) != nullptr) {
-      auto& c = begin_call(*now.call, site, step, live);
+    if ((opened.call = trace_->next_slot(step)) != nullptr) {
+      auto& c = begin_call(*opened.call, site, step, live);
       c.kind  = w.kind;
       c.flops = w.flops;
       c.bytes = w.bytes;
@@ -115,28 +115,28 @@ MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const&
       c.n     = w.n;
       c.k     = w.k;
     }
-  begin(now);
+  begin(opened);
   return span{*this};
 }
-MESHTF_DEFINE observer::span observer::collective(collective_call const& what, long step, extent live) {
-  open_call now;
-  if (profile_) now.figures = &profile_->count({.kind = "message", .bytes = what.payload}, what.site);
+MESHTF_DEFINE observer::span observer::collective(collective_call const& call, long step, extent live) {
+  open_call opened;
+  if (profile_) opened.figures = &profile_->count({.kind = "message", .bytes = call.payload}, call.site);
   if (trace_ != nullptr) {
     ++collectives_;  // also of steps that are not told
-    if ((now.call = trace_->next_slot(step)) != nullptr) {
-      auto& c  = begin_call(*now.call, what.site, step, live);
-      c.kind   = to_string(what.kind).data();
+    if ((opened.call = trace_->next_slot(step)) != nullptr) {
+      auto& c  = begin_call(*opened.call, call.site, step, live);
+      c.kind   = to_string(call.kind).data();
       c.number = collectives_;
-      c.call   = what.kind;
-      c.op     = what.op;
-      c.type   = what.type;
-      c.over   = what.over;
-      c.count  = what.count;
-      c.bytes  = what.payload;
-      c.sent   = what.sent;
+      c.call   = call.kind;
+      c.op     = call.op;
+      c.type   = call.type;
+      c.over   = call.over;
+      c.count  = call.count;
+      c.bytes  = call.payload;
+      c.sent   = call.sent;
     }
   }
-  begin(now);
+  begin(opened);
   return span{*this};
 }
 
@@ -156,19 +156,19 @@ MESHTF_DEFINE traced_call& observer::begin_call(traced_call& c, call_site const&
   c.mesh = mesh_;
   return c;
 }
-MESHTF_DEFINE void observer::begin(open_call now) {
-  now.begin = trace_log::now();
-  if (depth_ < open_.size()) open_[depth_] = now;
+MESHTF_DEFINE void observer::begin(open_call opened) {
+  opened.begin = trace_log::now();
+  if (depth_ < open_.size()) open_[depth_] = opened;
   ++depth_;
 }
 MESHTF_DEFINE void observer::end() {
   if (--depth_ >= open_.size()) return;
-  auto const& done       = open_[depth_];
-  std::int64_t const now = trace_log::now();
-  if (done.figures != nullptr) done.figures->seconds += 1e-9 * static_cast<double>(now - done.begin);
+  auto const& done        = open_[depth_];
+  std::int64_t const time = trace_log::now();
+  if (done.figures != nullptr) done.figures->seconds += 1e-9 * static_cast<double>(time - done.begin);
   if (done.call != nullptr) {
     done.call->begin = done.begin;
-    done.call->end   = now;
+    done.call->end   = time;
   }
 }
 

@@ -272,8 +272,8 @@ MESHTF_DEFINE void pool::deallocate_large(void* content) noexcept {
 MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
   std::size_t const each = class_bytes<3>(c);
   auto* const slab       = static_cast<std::byte*>(allocate_large(slab_bytes));
-  for (std::size_t at = slab_bytes / each * each; at != 0; at -= each) {
-    small_[c] = ::new (slab + at - each) link{small_[c]};
+  for (std::size_t position = slab_bytes / each * each; position != 0; position -= each) {
+    small_[c] = ::new (slab + position - each) link{small_[c]};
   }
   detail::poison(slab, slab_bytes);
 }
@@ -294,7 +294,7 @@ MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
   madvise(start, bytes, MADV_HUGEPAGE);
 #endif
   // the first touch is slow: done once here, not in a step
-  for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};
+  for (std::size_t position = 0; position < bytes; position += 4096) start[position] = std::byte{0};
 
   block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
   piece* const next =

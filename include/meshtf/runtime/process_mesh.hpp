@@ -223,10 +223,10 @@ private:
     unsigned const number = this->counted_number();
     if (void const* const known = own_steps_.find(plan.loops, number))
       return *static_cast<both const*>(known);
-    counts const& now = this->counted();
-    auto made         = std::make_shared<both const>(
-        both{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
-             Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))});
+    counts const& counted = this->counted();
+    auto made             = std::make_shared<both const>(
+        both{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, counted),
+             Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), counted))});
     return *static_cast<both const*>(own_steps_.keep(plan.loops, number, std::move(made)));
   }
 

@@ -68,7 +68,7 @@ public:
 
 private:
   struct entry {
-    work what;  // its kind, and m, n, k of a product
+    work done;  // its kind, and m, n, k of a product
     call_site site;
     figures spent{};
     entry* next;  // with the same hash
@@ -110,8 +110,8 @@ MESHTF_DEFINE std::vector<profile::line> profile::by_kind() const {
   std::vector<line> kinds;
   for (auto const& e : entries_) {
     std::size_t k = 0;
-    while (k < kinds.size() && kinds[k].words != e.what.kind) ++k;
-    if (k == kinds.size()) kinds.push_back({e.what.kind, {}});
+    while (k < kinds.size() && kinds[k].words != e.done.kind) ++k;
+    if (k == kinds.size()) kinds.push_back({e.done.kind, {}});
     kinds[k].spent.add(e.spent);
   }
   bring_forward(kinds, kinds.size());
@@ -134,17 +134,17 @@ MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
 }
 
 MESHTF_DEFINE profile::entry& profile::entry_of(work const& w, call_site const& site) {
-  auto const at = reinterpret_cast<std::uintptr_t>(site.operation) ^
-                  reinterpret_cast<std::uintptr_t>(site.at.file_name());
-  auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) +
+  auto const slot = reinterpret_cast<std::uintptr_t>(site.operation) ^
+                    reinterpret_cast<std::uintptr_t>(site.at.file_name());
+  auto const hash = (slot >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) +
                     (site.backward ? 1 : 0);
   entry*& first = first_[hash % first_.size()];
   for (entry* e = first; e != nullptr; e = e->next)
-    if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward &&
+    if (e->done.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward &&
         e->site.at.line() == site.at.line() && e->site.at.file_name() == site.at.file_name() &&
-        e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
+        e->done.m == w.m && e->done.n == w.n && e->done.k == w.k)
       return *e;
-  entries_.push_front({.what = w, .site = site, .next = first});
+  entries_.push_front({.done = w, .site = site, .next = first});
   first = &entries_.front();
   return *first;
 }
@@ -153,9 +153,9 @@ MESHTF_DEFINE std::string profile::words_of(entry const& e) {
   std::string text = *e.site.operation == '\0' ? "(set up)" : e.site.operation;
   if (e.site.backward) text += "'s gradient";
   text += ", ";
-  text += e.what.kind;
-  if (e.what.m != 0 && e.spent.flops != 0)
-    text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
+  text += e.done.kind;
+  if (e.done.m != 0 && e.spent.flops != 0)
+    text += " " + std::to_string(e.done.m) + "x" + std::to_string(e.done.n) + "x" + std::to_string(e.done.k);
   if (e.site.has_line()) (text += ", ") += detail::place_text(e.site).view();
   return text;
 }

@@ -53,14 +53,15 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
     std::int32_t its_rank = m.rank();
     meshtf::broadcast(replicas, first.data(), static_cast<extent>(first.size()), 0);
     meshtf::broadcast(replicas, &its_rank, 1, 0);
-    std::size_t at = 0;
-    while (at < part.size() && std::memcmp(&part[at], first.data() + at, sizeof(T)) == 0) ++at;
-    if (at < part.size())
+    std::size_t position = 0;
+    while (position < part.size() && std::memcmp(&part[position], first.data() + position, sizeof(T)) == 0)
+      ++position;
+    if (position < part.size())
       caught = std::make_exception_ptr(software_error(
           "the processes hold the same part of " + std::string{name} + ", and it differs: element " +
-          std::to_string(at) + " of the part is " + to_compare(first.data()[at]).words + " on process " +
-          std::to_string(its_rank) + " and " + to_compare(part[at]).words + " on process " +
-          std::to_string(m.rank()) + ": give all the same values, from one seed or file"));
+          std::to_string(position) + " of the part is " + to_compare(first.data()[position]).words +
+          " on process " + std::to_string(its_rank) + " and " + to_compare(part[position]).words +
+          " on process " + std::to_string(m.rank()) + ": give all the same values, from one seed or file"));
   }
   meshtf::agree(m.world(), caught);
 }

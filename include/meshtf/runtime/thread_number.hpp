@@ -39,15 +39,15 @@ MESHTF_DEFINE int thread_number(threads of_program) {
   char const* const value = std::getenv("MESHTF_THREADS");
   bool const is_set       = value != nullptr && *value != '\0';
   std::string const said  = is_set ? value : std::to_string(of_program.number);
-  std::string const what  = is_set ? "MESHTF_THREADS" : "threads{n}";
+  std::string const text  = is_set ? "MESHTF_THREADS" : "threads{n}";
   char* end               = nullptr;
   errno                   = 0;
   long const n            = std::strtol(said.c_str(), &end, 10);
   if (*end != '\0' || errno != 0 || n < 1)
-    throw usage_error("expected " + what + " to be a number of threads for each process, at least 1, got '" +
+    throw usage_error("expected " + text + " to be a number of threads for each process, at least 1, got '" +
                       said + "': for example 2, or 1 for the process itself and no others");
   if (long const cores = cores_of_process(); n > cores)
-    throw usage_error("expected " + what + " to be at most " + std::to_string(cores) +
+    throw usage_error("expected " + text + " to be at most " + std::to_string(cores) +
                       ", the cores that this process may use, got " + std::to_string(n) +
                       ": start it with as many cores for each process (mpirun --map-by slot:PE=" +
                       std::to_string(n) + "), or ask for fewer threads");

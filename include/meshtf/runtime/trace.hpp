@@ -38,7 +38,7 @@ namespace detail {
 
 /// Reads the steps of a trace, "3:5" or "3". Errors: `usage_error`, in which `what` says so, if these are
 /// none.
-void read_trace_steps(std::string const& said, std::string const& what, trace& settings);
+void read_trace_steps(std::string const& said, std::string const& text, trace& settings);
 
 /// An operation or a collective of this process.
 struct traced_call {

@@ -26,7 +26,7 @@ namespace detail {
 
 // ---- settings
 
-MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& what, trace& settings) {
+MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& text, trace& settings) {
   char* end      = nullptr;
   errno          = 0;
   settings.first = std::strtol(said.c_str(), &end, 10);
@@ -39,7 +39,7 @@ MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& 
     whole                    = end != second;
   }
   if (errno != 0 || !whole || *end != '\0' || settings.first < 1 || settings.last < settings.first)
-    throw usage_error("expected " + what +
+    throw usage_error("expected " + text +
                       " to be the first and the last step of a trace, at least one from step 1 on, got '" +
                       said + "'" + (one || !whole ? "" : ", which are none") +
                       ": for example 3:5, or 3 for one");
@@ -183,21 +183,22 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::join_collectives() {
 
   int const count = static_cast<int>(mine.size());
   std::vector<int> counts(static_cast<std::size_t>(size_));
-  std::vector<int> at(static_cast<std::size_t>(size_));
+  std::vector<int> next(static_cast<std::size_t>(size_));
   MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world_);
   std::vector<arrival> all;
   std::vector<joint> of_all;
   std::vector<joint> of_mine(mine.size());
   if (rank_ == 0) {
-    for (std::size_t r = 1; r < at.size(); ++r) at[r] = at[r - 1] + counts[r - 1];
-    all.resize(static_cast<std::size_t>(at.back() + counts.back()));
+    for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + counts[r - 1];
+    all.resize(static_cast<std::size_t>(next.back() + counts.back()));
   }
-  MPI_Gatherv(mine.data(), count, one_arrival, all.data(), counts.data(), at.data(), one_arrival, 0, world_);
+  MPI_Gatherv(mine.data(), count, one_arrival, all.data(), counts.data(), next.data(), one_arrival, 0,
+              world_);
   if (rank_ == 0) {
-    for (auto& a : all) a.index += at[static_cast<std::size_t>(a.rank)];
+    for (auto& a : all) a.index += next[static_cast<std::size_t>(a.rank)];
     of_all = joined(all);
   }
-  MPI_Scatterv(of_all.data(), counts.data(), at.data(), one_joint, of_mine.data(), count, one_joint, 0,
+  MPI_Scatterv(of_all.data(), counts.data(), next.data(), one_joint, of_mine.data(), count, one_joint, 0,
                world_);
   MPI_Type_free(&one_arrival);
   MPI_Type_free(&one_joint);
@@ -243,9 +244,9 @@ class trace_text {
 public:
   explicit trace_text(int process, std::int64_t zero) : process_{std::to_string(process)}, zero_{zero} {}
 
-  void name(char const* what, int track, std::string_view text) {
+  void name(char const* kind, int track, std::string_view text) {
     begin("M", track);
-    text_ += ",\"name\":\"" + std::string{what} + "\",\"args\":{\"name\":" + json_text(text) + "}},\n";
+    text_ += ",\"name\":\"" + std::string{kind} + "\",\"args\":{\"name\":" + json_text(text) + "}},\n";
   }
   void slice(int track, std::int64_t from, std::int64_t to, std::string_view name, char const* category,
              std::string const& arguments) {
@@ -255,15 +256,15 @@ public:
              "}},\n";
   }
   /// An arrow between processes begins, goes on, or ends at the slice of this time.
-  void arrow(int track, std::int64_t at, char role, std::int64_t number, std::string_view name) {
+  void arrow(int track, std::int64_t moment, char role, std::int64_t number, std::string_view name) {
     begin(std::string_view{&role, 1}, track);
-    text_ += ",\"ts\":" + time(at - zero_) + ",\"id\":" + std::to_string(number) +
+    text_ += ",\"ts\":" + time(moment - zero_) + ",\"id\":" + std::to_string(number) +
              ",\"name\":" + json_text(name) + ",\"cat\":\"collective\"" +
              (role == 'f' ? ",\"bp\":\"e\"" : "") + "},\n";
   }
-  void counter(std::int64_t at, std::string_view name, extent bytes) {
+  void counter(std::int64_t moment, std::string_view name, extent bytes) {
     begin("C", 0);
-    text_ += ",\"ts\":" + time(at - zero_) + ",\"name\":" + json_text(name) +
+    text_ += ",\"ts\":" + time(moment - zero_) + ",\"name\":" + json_text(name) +
              ",\"args\":{\"bytes\":" + std::to_string(bytes) + "}},\n";
   }
 
@@ -329,9 +330,9 @@ MESHTF_DEFINE std::string trace_log::text() {
     int const on             = track(c.mesh, c.site.backward ? 3 : 2);
     std::string const whose  = *c.site.operation == '\0' ? "(set up)" : c.site.operation;
     bool const of_optimizer  = std::string_view{c.site.operation}.ends_with("::step");
-    char const* what         = of_optimizer ? "optimizer" : "forward";
-    if (c.site.backward) what = "backward";
-    if (c.number != 0) what = "collective";
+    char const* label        = of_optimizer ? "optimizer" : "forward";
+    if (c.site.backward) label = "backward";
+    if (c.number != 0) label = "collective";
     if (c.step != so_far.step) {
       end_step(c.mesh);
       so_far.step = c.step;
@@ -355,7 +356,7 @@ MESHTF_DEFINE std::string trace_log::text() {
                                                       : ""));
       number("flops", c.flops);
       number("bytes", c.bytes);
-      out.slice(on, begin, end, whose + (c.site.backward ? "'s gradient" : ""), what, arguments);
+      out.slice(on, begin, end, whose + (c.site.backward ? "'s gradient" : ""), label, arguments);
       continue;
     }
     joint const& others = joints[collectives++];
@@ -367,7 +368,7 @@ MESHTF_DEFINE std::string trace_log::text() {
     number("elements", c.count);
     number("payload", c.bytes);
     number("sent", c.sent);
-    out.slice(on, begin, end, c.kind, what, arguments);
+    out.slice(on, begin, end, c.kind, label, arguments);
     // None of these can end before all have begun.
     bool const joins = c.call == collective::all_reduce || c.call == collective::all_gather ||
                        c.call == collective::reduce_scatter || c.call == collective::all_to_all;

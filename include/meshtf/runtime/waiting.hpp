@@ -30,7 +30,7 @@ inline bool compares_calls_by_default = false;
 /// watching thread reads it.
 struct wait_board {
   std::atomic<std::uint64_t> number{0};  // odd inside a collective; every MPI call changes it
-  std::atomic<char const*> what{""};
+  std::atomic<char const*> call{""};
   std::atomic<char const*> operation{""};
   std::atomic<char const*> file{""};
   std::atomic<unsigned> line{0};
@@ -45,12 +45,12 @@ inline wait_board waits;
 /// While it lives, this process is in a collective. The texts must live forever: they are literals.
 class waiting {
 public:
-  explicit waiting(char const* what) { begin(what, "", "", 0, false); }
-  waiting(char const* what, std::source_location const& at) {
-    begin(what, "", at.file_name(), at.line(), false);
+  explicit waiting(char const* call) { begin(call, "", "", 0, false); }
+  waiting(char const* call, std::source_location const& at) {
+    begin(call, "", at.file_name(), at.line(), false);
   }
-  waiting(char const* what, char const* operation, std::source_location const& at, bool backward) {
-    begin(what, operation, at.file_name(), at.line(), backward);
+  waiting(char const* call, char const* operation, std::source_location const& at, bool backward) {
+    begin(call, operation, at.file_name(), at.line(), backward);
   }
   waiting(waiting const&)        = delete;
   void operator=(waiting const&) = delete;
@@ -59,17 +59,17 @@ public:
   }
 
 private:
-  static void begin(char const* what, char const* operation, char const* file, unsigned line, bool backward) {
+  static void begin(char const* call, char const* operation, char const* file, unsigned line, bool backward) {
     if (waits.depth++ > 0) return move_on(2);
-    waits.what.store(what, std::memory_order_relaxed);
+    waits.call.store(call, std::memory_order_relaxed);
     waits.operation.store(operation, std::memory_order_relaxed);
     waits.file.store(file, std::memory_order_relaxed);
     waits.line.store(line, std::memory_order_relaxed);
     waits.backward.store(backward, std::memory_order_relaxed);
     move_on(1);
   }
-  static void move_on(std::uint64_t by) {
-    waits.number.store(waits.number.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  static void move_on(std::uint64_t steps) {
+    waits.number.store(waits.number.load(std::memory_order_relaxed) + steps, std::memory_order_release);
   }
 };
 
@@ -190,7 +190,7 @@ MESHTF_DEFINE bool watchdog::over_within(double seconds) {
 MESHTF_DEFINE std::string watchdog::words(double seconds) const {
   std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) +
                      " has waited " + std::to_string(static_cast<long>(seconds)) + " s for others in " +
-                     waits.what.load(std::memory_order_relaxed);
+                     waits.call.load(std::memory_order_relaxed);
   std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
   if (!operation.empty()) text += " for " + std::string{operation};
   if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";

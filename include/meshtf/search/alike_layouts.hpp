@@ -117,13 +117,14 @@ private:
   /// Gives a state to axis number `at` and to those after it. Alike axes get their states in rising order:
   /// the axis before this one has state number `before`, as do the last `same` axes of its kind.
   template<class F>
-  constexpr void choose(int at, int before, int same, extent members, packed_layout so_far, F const& f) {
-    if (at == axis_count_) {
+  constexpr void choose(int position, int before, int same, extent members, packed_layout so_far,
+                        F const& f) {
+    if (position == axis_count_) {
       if (parts_reach(record_, l_) && (l_.pads == 0 || cuts_fit(record_, l_))) f(l_, so_far, members);
       return;
     }
-    int const axis       = axis_[at];
-    int const place      = place_[at];
+    int const axis       = axis_[position];
+    int const place      = place_[position];
     axis_set const bit   = axis_set{1} << axis;
     extent const size    = size_of(axis);
     extent* const parts  = l_.parts.data();
@@ -139,8 +140,8 @@ private:
         over[s.dim[k]] |= bit;
         l_.cut(s.dim[k], parts[s.dim[k]] * size);
       }
-      int const now = place > 1 && i == before ? same + 1 : 1;
-      choose(at + 1, i, now, members * place / now, so_far | s.packed << axis, f);
+      int const current = place > 1 && i == before ? same + 1 : 1;
+      choose(position + 1, i, current, members * place / current, so_far | s.packed << axis, f);
       for (k = 0; k < s.count; ++k) {
         over[s.dim[k]] &= ~bit;
         l_.cut(s.dim[k], parts[s.dim[k]] / size);
@@ -151,14 +152,14 @@ private:
   /// Gives the states of alike axes to them in every order, each order once: of equal states, the first that
   /// is left is taken first.
   template<class F>
-  constexpr void exchange(int at, packed_layout const* states, unsigned taken, packed_layout so_far,
+  constexpr void exchange(int position, packed_layout const* states, unsigned taken, packed_layout so_far,
                           F const& f) const {
-    if (at == axis_count_) return f(so_far);
-    int const first = at - place_[at] + 1;
+    if (position == axis_count_) return f(so_far);
+    int const first = position - place_[position] + 1;
     for (int i = first, of_kind = 1; i < axis_count_ && place_[i] == of_kind; ++i, ++of_kind) {
       bool const is_left = (taken >> i & 1) == 0;
       if (is_left && (i == first || states[i] != states[i - 1] || (taken >> (i - 1) & 1) != 0))
-        exchange(at + 1, states, taken | 1U << i, so_far | states[i] << axis_[at], f);
+        exchange(position + 1, states, taken | 1U << i, so_far | states[i] << axis_[position], f);
     }
   }
 

@@ -13,7 +13,7 @@ namespace detail {
 /// number, because they have the same price.
 template<Mesh M>
 struct numbers_of_axis_sets {
-  int of[std::size_t{1} << M::all_axes::count]{};
+  int numbers[std::size_t{1} << M::all_axes::count]{};
   extent count = 0;
 
   constexpr numbers_of_axis_sets() {
@@ -29,7 +29,7 @@ struct numbers_of_axis_sets {
         within.push_back(near);
         between.push_back(far);
       }
-      of[set] = i;
+      numbers[set] = i;
     }
     count = within.size();
   }

@@ -60,10 +60,10 @@ public:
         for (int k = 0; k < t.decide.count; ++k) joined |= over[t.decide.dim[k]];
         if ((joined != 0) != t.if_.joined) continue;
       }
-      extent by = 1;
-      for (int k = 0; k < t.by.count; ++k) by *= allocated[t.by.dim[k]];
-      flops += t.flops * by;
-      passes += t.passes * by;
+      extent parts = 1;
+      for (int k = 0; k < t.by.count; ++k) parts *= allocated[t.by.dim[k]];
+      flops += t.flops * parts;
+      passes += t.passes * parts;
     }
     double messages = 0;
     sent by_optimizer;
@@ -130,7 +130,7 @@ private:
   struct term {
     dim_set dims = 0;
     undecided_condition if_{};
-    listed_dims by{};
+    listed_dims divisors{};
     listed_dims decide{};
     extent flops  = 0;
     extent passes = 0;
@@ -212,15 +212,16 @@ private:
       dim_set const others   = decides_on(c, searched_);
       if (c.if_.pairs.count != 0) {
         if (others == 0) continue;  // nothing moves
-        int const g = group_for(dims_of_move(c, searched_), 0, 0, [](group const& of) { return of.moves; });
+        int const g =
+            group_for(dims_of_move(c, searched_), 0, 0, [](group const& other) { return other.moves; });
         groups_[g].moves = true;
         next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
         continue;
       }
       if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
-      int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
-        recorded_call const& first = first_call(of);
-        return !of.moves && (first.price == nullptr) == (c.price == nullptr) &&
+      int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& other) {
+        recorded_call const& first = first_call(other);
+        return !other.moves && (first.price == nullptr) == (c.price == nullptr) &&
                (c.price == nullptr || others == 0 || first.if_ == c.if_);
       });
       next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
@@ -238,9 +239,9 @@ private:
     extent passes                                              = 0;
     friend constexpr bool operator==(done const&, done const&) = default;
   };
-  constexpr done done_by(group const& of, layout_numbers const& l, bool by_plan) const {
+  constexpr done done_by(group const& g, layout_numbers const& l, bool by_plan) const {
     done sum;
-    for (int c = of.first; c >= 0; c = next_of_call_[c]) {
+    for (int c = g.first; c >= 0; c = next_of_call_[c]) {
       recorded_call const& call = record_.calls[c];
       if (call.is_product && !by_plan) {
         sum.flops += call.flops_of_contraction(l) * call.times;
@@ -254,52 +255,52 @@ private:
   }
   /// Adds the terms of these calls, if they have that form: their prices with each dimension whole, or in as
   /// many parts as it has elements, give a linear system for the factors, which one more point confirms.
-  constexpr bool is_sum_of_terms(group const& of) {
-    int const points = 1 << of.size.count;
-    auto* const at   = new done[static_cast<std::size_t>(points)];
-    bool holds       = true;
-    layout_numbers l = numbers_of_mesh<M>();
+  constexpr bool is_sum_of_terms(group const& g) {
+    int const points    = 1 << g.size.count;
+    auto* const term_at = new done[static_cast<std::size_t>(points)];
+    bool holds          = true;
+    layout_numbers l    = numbers_of_mesh<M>();
     l.know(Record::sizes);
     for (int p = 0; p < points; ++p) {
-      for (int k = 0; k < of.size.count; ++k)
-        l.cut(of.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1);
-      at[p] = done_by(of, l, false);
+      for (int k = 0; k < g.size.count; ++k)
+        l.cut(g.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(g.size.dim[k]) : 1);
+      term_at[p] = done_by(g, l, false);
     }
-    for (int k = 0; k < of.size.count; ++k) {
-      extent const n = Record::size_of(of.size.dim[k]);
+    for (int k = 0; k < g.size.count; ++k) {
+      extent const n = Record::size_of(g.size.dim[k]);
       for (int p = 0; p < points && n > 1; ++p) {
         if ((p >> k & 1) != 0) continue;
         // become what does not depend on this dimension, and the factor of what does
-        done& whole = at[p];
-        done& split = at[p | 1 << k];
+        done& whole = term_at[p];
+        done& split = term_at[p | 1 << k];
         holds       = holds && (whole.flops - split.flops) % (n - 1) == 0 &&
                 (whole.passes - split.passes) % (n - 1) == 0;
         split = {(whole.flops - split.flops) / (n - 1), (whole.passes - split.passes) / (n - 1)};
         whole = {whole.flops - split.flops * n, whole.passes - split.passes * n};
       }
     }
-    for (int k = 0; k < of.size.count; ++k) {
-      extent const n = Record::size_of(of.size.dim[k]);
+    for (int k = 0; k < g.size.count; ++k) {
+      extent const n = Record::size_of(g.size.dim[k]);
       extent divisor = 2;
       while (divisor < n && n % divisor != 0) ++divisor;
       extent const cut = divisor < n ? divisor : 2;
-      l.cut(of.size.dim[k], n == 1 ? 1 : cut);
+      l.cut(g.size.dim[k], n == 1 ? 1 : cut);
     }
     done sum;
     for (int p = 0; p < points; ++p) {
-      extent by = 1;
-      for (int k = 0; k < of.size.count; ++k)
-        if ((p >> k & 1) != 0) by *= l.room[of.size.dim[k]];
-      sum.flops += at[p].flops * by;
-      sum.passes += at[p].passes * by;
+      extent parts = 1;
+      for (int k = 0; k < g.size.count; ++k)
+        if ((p >> k & 1) != 0) parts *= l.room[g.size.dim[k]];
+      sum.flops += term_at[p].flops * parts;
+      sum.passes += term_at[p].passes * parts;
     }
-    holds = holds && sum == done_by(of, l, true);
+    holds = holds && sum == done_by(g, l, true);
     for (int p = 0; holds && p < points; ++p) {
-      if (at[p] == done{}) continue;
+      if (term_at[p] == done{}) continue;
       dim_set dims = 0;
-      for (int k = 0; k < of.size.count; ++k)
-        if ((p >> k & 1) != 0) dims |= dim_set{1} << of.size.dim[k];
-      undecided_condition const when = of.others == 0 ? undecided_condition{} : record_.calls[of.first].if_;
+      for (int k = 0; k < g.size.count; ++k)
+        if ((p >> k & 1) != 0) dims |= dim_set{1} << g.size.dim[k];
+      undecided_condition const when = g.others == 0 ? undecided_condition{} : record_.calls[g.first].if_;
       int t                          = 0;
       while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
       if (t == terms_.size()) {
@@ -308,10 +309,10 @@ private:
                           .by     = listed_dims{dims},
                           .decide = listed_dims{when.dims & searched_}});
       }
-      terms_[t].flops += at[p].flops;
-      terms_[t].passes += at[p].passes;
+      terms_[t].flops += term_at[p].flops;
+      terms_[t].passes += term_at[p].passes;
     }
-    delete[] at;
+    delete[] term_at;
     return holds;
   }
   constexpr void put_sends_into_groups() {
@@ -349,8 +350,8 @@ private:
     entries_.push_back(e);
     return entries_.size() - 1;
   }
-  constexpr void price_calls(group const& of, entry& e, layout_numbers const& l) {
-    for (int c = of.first; c >= 0; c = next_of_call_[c]) {
+  constexpr void price_calls(group const& g, entry& e, layout_numbers const& l) {
+    for (int c = g.first; c >= 0; c = next_of_call_[c]) {
       recorded_call const& call = record_.calls[c];
       price_call<M>(
           call, l,
@@ -363,21 +364,21 @@ private:
           });
     }
   }
-  constexpr void price_gradients(group const& of, entry& e, layout_numbers const& l) {
-    recorded_send_kind const& kind = record_.send_kinds[of.kind];
+  constexpr void price_gradients(group const& g, entry& e, layout_numbers const& l) {
+    recorded_send_kind const& kind = record_.send_kinds[g.kind];
     axis_set const over            = l.split(kind.over);
     if (over == 0) return;
     extent const whole     = l.whole_of(kind.dims);
     extent const allocated = l.room_of(kind.dims);
-    for (int i = of.first; i >= 0; i = gradients_[i].next) {
+    for (int i = g.first; i >= 0; i = gradients_[i].next) {
       gradients const& s = gradients_[i];
       extent const n     = s.n / whole * allocated;
-      extent const bytes = n * bytes_of(of.type);
+      extent const bytes = n * bytes_of(g.type);
       if (is_packed(bytes)) {
         e.packed += s.times * bytes;
         e.packed_members += static_cast<int>(s.times);
       } else
-        for_each_message<M>(reduction::sum, of.type, n, over, {}, [&](collective_call const& m) {
+        for_each_message<M>(reduction::sum, g.type, n, over, {}, [&](collective_call const& m) {
           e.messages += static_cast<double>(s.times) * cost<M>::seconds_of(m, machine_);
         });
     }

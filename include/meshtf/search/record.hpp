@@ -77,9 +77,9 @@ struct layout_numbers {
   constexpr bool is_uneven(int dim) const { return whole[dim] % parts[dim] != 0; }
 
 private:
-  static constexpr extent product(small_array<extent, max_axes> const& of, dim_set dims) {
+  static constexpr extent product(small_array<extent, max_axes> const& factors, dim_set dims) {
     extent n = 1;
-    for (; dims != 0; dims &= dims - 1) n *= of[std::countr_zero(dims)];
+    for (; dims != 0; dims &= dims - 1) n *= factors[std::countr_zero(dims)];
     return n;
   }
 };
@@ -271,13 +271,13 @@ struct step_record {
     return kind_count++;
   }
 
-  constexpr int send_kind(dim_set of, dim_set over) {
+  constexpr int send_kind(dim_set sent_dims, dim_set over) {
     for (std::size_t i = 0; i < send_kind_count; ++i)
-      if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
+      if (send_kinds[i].dims == sent_dims && send_kinds[i].over == over) return static_cast<int>(i);
     static_assert(max_kinds == 64);  // as the message says
     if (send_kind_count == max_kinds)
       throw "meshtf: the parameters of this program have more different shapes than a record holds (64)";
-    send_kinds[send_kind_count] = {of, over};
+    send_kinds[send_kind_count] = {sent_dims, over};
     return static_cast<int>(send_kind_count++);
   }
 

@@ -11,14 +11,14 @@ namespace detail {
 
 using call_figures = recorded_call::figures;
 
-constexpr task_loops loops_under(layout_numbers const& l, undecided_loops const& of) {
+constexpr task_loops loops_under(layout_numbers const& l, undecided_loops const& undecided) {
   task_loops loops;
-  loops.rank     = of.rank;
-  loops.operand  = of.operand;
-  loops.operands = of.operands;
-  loops.along    = of.along;
+  loops.rank     = undecided.rank;
+  loops.operand  = undecided.operand;
+  loops.operands = undecided.operands;
+  loops.along    = undecided.along;
   for (int i = 0; i < loops.rank; ++i)
-    loops.dim[i] = {.size = of.dim[i].size, .parts = l.parts_of(of.dim[i])};
+    loops.dim[i] = {.size = undecided.dim[i].size, .parts = l.parts_of(undecided.dim[i])};
   return loops;
 }
 

@@ -205,28 +205,30 @@ public:
     if (s.copies == 0 && !s.alive) delete a.alias;
   }
   /// Whether a copy can be an alias of `of` where `c` does not hold.
-  constexpr bool can_alias(detail::recorded_array const& of, undecided_size n, undecided_condition const& c) {
-    return !of.is_copy && (of.alias == nullptr || of.alias->kind == record_.kind({n.dims, c.opposite()}));
+  constexpr bool can_alias(detail::recorded_array const& array, undecided_size n,
+                           undecided_condition const& c) {
+    return !array.is_copy &&
+           (array.alias == nullptr || array.alias->kind == record_.kind({n.dims, c.opposite()}));
   }
   /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the
   /// opposite one.
-  constexpr void alias(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
+  constexpr void alias(detail::recorded_array& array, detail::recorded_array& copy, undecided_size n) {
     std::size_t const kind = record_.kind({n.dims, now_if_});
-    if (of.alias == nullptr) of.alias = new detail::recorded_alias{kind};
-    if (of.alias->kind != kind)
+    if (array.alias == nullptr) array.alias = new detail::recorded_alias{kind};
+    if (array.alias->kind != kind)
       throw "meshtf: one sum is finished over different axes: this program can't be recorded without a "
             "layout yet";
-    ++of.alias->copies;
-    copy.alias   = of.alias;
+    ++array.alias->copies;
+    copy.alias   = array.alias;
     copy.is_copy = true;
   }
-  [[deprecated("use can_alias")]] constexpr bool may_serve(detail::recorded_array const& of, undecided_size n,
-                                                           undecided_condition const& c) {
-    return can_alias(of, n, c);
+  [[deprecated("use can_alias")]] constexpr bool may_serve(detail::recorded_array const& array,
+                                                           undecided_size n, undecided_condition const& c) {
+    return can_alias(array, n, c);
   }
-  [[deprecated("use alias")]] constexpr void let_serve(detail::recorded_array& of,
+  [[deprecated("use alias")]] constexpr void let_serve(detail::recorded_array& array,
                                                        detail::recorded_array& copy, undecided_size n) {
-    alias(of, copy, n);
+    alias(array, copy, n);
   }
   constexpr void count_optimizer_state(undecided_size bytes) {
     optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole;

@@ -70,7 +70,7 @@ public:
   }
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
-    if (move.what == transfer_kind::slice) return;
+    if (move.kind == transfer_kind::slice) return;
     extent const n = scratch_of(move, element_of<T>);
     give(take<T>(n), n);
     note(collective_of(move), element_of<T>, move.send, move.over);

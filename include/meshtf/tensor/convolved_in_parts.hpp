@@ -159,10 +159,10 @@ struct convolution_recorder {
   constexpr handle body() { return handle::make(m, m, tensor_of<T, L, typename Plan::array>::size); }
   template<int I>
   constexpr handle halo() {
-    constexpr undecided_size of = tensor_of<T, L, typename Plan::array>::size;
-    return handle::make(
-        m, m,
-        undecided_size{of.whole / along<I>.size * window_numbers<Plan>::halo(I), of.dims & ~along<I>.open});
+    constexpr undecided_size size = tensor_of<T, L, typename Plan::array>::size;
+    return handle::make(m, m,
+                        undecided_size{size.whole / along<I>.size * window_numbers<Plan>::halo(I),
+                                       size.dims & ~along<I>.open});
   }
   template<int I, bool Back>
   constexpr void exchange() {

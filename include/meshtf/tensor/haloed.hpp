@@ -15,14 +15,14 @@ constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, exte
                           T beyond, T const* x, T* z) {
   using handle       = shared<storage<T, M>, M>;
   using rows         = task::copy_rows<T>;
-  auto const receive = [&](extent count, extent from, extent to, extent by) {
+  auto const receive = [&](extent count, extent from, extent to, extent distance) {
     if (count == 0) return;
     extent const n       = count * part.row;
     handle const leaves  = handle::make(m, m, n);
     handle const arrives = handle::make(m, m, n);
     m.run(rows{.count = count, .from = from, .to_edge = true, .beyond = beyond}, out, x, leaves->data());
     m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, distance,
                                false);
     m.run(rows{.count = count, .to = to, .from_edge = true}, out, static_cast<T const*>(arrives->data()), z);
   };
@@ -37,14 +37,14 @@ constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, ex
                            T const* z, T* x) {
   using handle         = shared<storage<T, M>, M>;
   using rows           = task::copy_rows<T>;
-  auto const give_back = [&](extent count, extent from_row, extent to, extent by) {
+  auto const give_back = [&](extent count, extent from_row, extent to, extent distance) {
     if (count == 0) return;
     extent const n       = count * part.row;
     handle const leaves  = handle::make(m, m, n);
     handle const arrives = handle::make(m, m, n);
     m.run(rows{.count = count, .from = from_row, .to_edge = true}, back, z, leaves->data());
     m.fill(n, T{}, arrives->data());
-    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, distance,
                                false);
     m.run(task::add_rows<T>{.count = count, .to = to}, back, static_cast<T const*>(arrives->data()), x);
   };

@@ -40,7 +40,7 @@ constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from,
   for (int d : l.operand[to]) after[n++] = l.dim[d];
   reshard_steps const steps =
       plan_reshard(before.first(l.operand[from].count), after.first(n), unreduced, m.axis_sizes(), riding);
-  if (steps.fault.what != reshard_fault::none)
+  if (steps.fault.reason != reshard_fault::none)
     throw "meshtf: under this layout a value of the recorded step can't move to its place";
   return steps;
 }

@@ -233,16 +233,16 @@ constexpr auto* machine_in(List const& list) {
   return m;
 }
 
-[[noreturn]] inline void throw_no_parameters(char const* what) {
-  throw software_error(std::string{what} + " of no parameters: the list is empty");
+[[noreturn]] inline void throw_no_parameters(char const* operation) {
+  throw software_error(std::string{operation} + " of no parameters: the list is empty");
 }
 
 /// The machine of a list that is not empty. Errors: `software_error` if it is; `what` is to be made of the
 /// parameters.
 template<class List>
-constexpr auto& machine_of(List const& list, char const* what) {
+constexpr auto& machine_of(List const& list, char const* operation) {
   auto* const m = machine_in(list);
-  if (m == nullptr) throw_no_parameters(what);
+  if (m == nullptr) throw_no_parameters(operation);
   return *m;
 }
 

@@ -15,41 +15,41 @@ namespace detail {
 /// A shard after these moves, while `now`, the shard before them, lives on: the same on a machine and on the
 /// record of a search for a layout.
 template<class M, class T>
-constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> now,
+constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> shard,
                                                reshard_steps const& steps) {
   using handle = shared<storage<T, M>, M>;
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
-    if (move.what == transfer_kind::all_reduce) {
-      if (!now.alone() || i == 0) {  // others still see the local terms
+    if (move.kind == transfer_kind::all_reduce) {
+      if (!shard.alone() || i == 0) {  // others still see the local terms
         handle own = handle::make(m, m, move.result);
-        m.copy(move.result, static_cast<T const*>(now->data()), own->data());
-        now = std::move(own);
+        m.copy(move.result, static_cast<T const*>(shard->data()), own->data());
+        shard = std::move(own);
       }
-      m.all_reduce(reduction::sum, now->data(), move.result, move.over);
+      m.all_reduce(reduction::sum, shard->data(), move.result, move.over);
       continue;
     }
     handle next = handle::make(m, m, move.result);
-    m.move(move, static_cast<T const*>(now->data()), next->data());
-    now = std::move(next);
+    m.move(move, static_cast<T const*>(shard->data()), next->data());
+    shard = std::move(next);
   }
-  return now;
+  return shard;
 }
 
 /// A shard before these moves, which are slices, while `now`, the shard after them, lives on: each part is
 /// put in its place, with zeros around it.
 template<class M, class T>
-constexpr shared<storage<T, M>, M> shard_before(M& m, shared<storage<T, M>, M> now,
+constexpr shared<storage<T, M>, M> shard_before(M& m, shared<storage<T, M>, M> shard,
                                                 reshard_steps const& steps) {
   using handle = shared<storage<T, M>, M>;
   for (int i = steps.count; i-- > 0;) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     handle wider     = handle::make(m, m, move.send);
     m.fill(move.send, T{}, wider->data());
-    m.unslice(move, static_cast<T const*>(now->data()), wider->data());
-    now = std::move(wider);
+    m.unslice(move, static_cast<T const*>(shard->data()), wider->data());
+    shard = std::move(wider);
   }
-  return now;
+  return shard;
 }
 
 /// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it has the same shard.
@@ -58,15 +58,15 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   using handle = typename Result::handle_type;
   auto& m      = x.machine();
   if constexpr ((CountedDimension<D> || ...)) (void)x.data();  // looks whether all that is counted is there
-  handle now = shard_after(m, x.handle(), steps);
+  handle shard = shard_after(m, x.handle(), steps);
   if constexpr (!std::is_same_v<shape<D...>, typename Result::shape_type> && is_uneven<L, shape<D...>>)
     // of the new names it would say nothing
-    if (steps.count == 0 && now->counted() != 0 && now->counted() != m.counted_number()) {
+    if (steps.count == 0 && shard->counted() != 0 && shard->counted() != m.counted_number()) {
       handle own = handle::make(m, m, x.size);
-      m.copy(x.size, static_cast<T const*>(now->data()), own->data());
-      now = std::move(own);
+      m.copy(x.size, static_cast<T const*>(shard->data()), own->data());
+      shard = std::move(own);
     }
-  return Result{m, std::move(now)};
+  return Result{m, std::move(shard)};
 }
 
 /// Undoes a sequence of slices.
@@ -77,7 +77,7 @@ constexpr Result unsliced(tensor<T, L, D...> const& x, reshard_steps const& step
 
 constexpr bool only_slices(reshard_steps const& steps) {
   for (auto const& move : steps)
-    if (move.what != transfer_kind::slice) return false;
+    if (move.kind != transfer_kind::slice) return false;
   return true;
 }
 
@@ -134,7 +134,7 @@ constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduc
   if (unreduced == 0) return relocated<Result>(x, steps);
   return with_moves<Plan::from, Plan::to, typename L::mesh_type>(
       unreduced, 0, [&](reshard_steps const& joining) -> Result {
-        if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
+        if (joining.fault.reason == reshard_fault::none) return relocated<Result>(x, joining);
         auto whole = x.without_slot();
         finish_in_place(whole, unreduced);
         return relocated<Result>(whole, steps);
@@ -171,7 +171,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set unreduced, resha
         bool fits                = false;
         with_moves<Plan::to, Plan::from, mesh_type>(
             dz_unreduced & split, dz_unreduced & ~split, [&](reshard_steps const& back) {
-              fits = back.fault.what == reshard_fault::none;
+              fits = back.fault.reason == reshard_fault::none;
               if (fits) contribute(x, relocated<operand>(dz, back), dz_unreduced & ~split);
             });
         if (fits) return;

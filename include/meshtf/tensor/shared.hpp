@@ -137,8 +137,8 @@ private:
 
 /// The address `by` elements after `data`; a machine that only notes prices has no array to point into.
 template<class Machine, class T>
-constexpr T* array_at(T* data, typename sizes_on<Machine>::type by) {
-  if constexpr (Machine::computes) return data + by;
+constexpr T* array_at(T* data, typename sizes_on<Machine>::type offset) {
+  if constexpr (Machine::computes) return data + offset;
   else return data;
 }
 

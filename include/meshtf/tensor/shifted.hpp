@@ -18,16 +18,16 @@ constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, ext
   using handle    = shared<storage<T, M>, M>;
   using task      = task::copy_rows<T>;
   auto const r    = shifted_rows::plan(offset, part.allocated);
-  auto const send = [&](extent count, extent leave, extent arrive, extent by) {
+  auto const send = [&](extent count, extent leave, extent arrive, extent distance) {
     if (count == 0) return;
     extent const n       = count * part.row;
     handle const leaves  = handle::make(m, m, n);
     handle const arrives = handle::make(m, m, n);
     m.run(task{.count = count, .from = leave, .to_edge = true, .beyond = beyond}, lines, x, leaves->data());
     if (!wraps) m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-    if (wraps || (by < part.parts && -by < part.parts))
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
-                                 wraps);
+    if (wraps || (distance < part.parts && -distance < part.parts))
+      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over,
+                                 distance, wraps);
     m.run(task{.count = count, .to = arrive, .from_edge = true}, lines,
           static_cast<T const*>(arrives->data()), z);
   };

@@ -21,9 +21,9 @@ inline constexpr bool holds_values = !is_dry<L>;
 
 /// Under a dry layout there is no array to point into.
 template<class L, class T, class N>
-constexpr T* offset(T* data, N by) {
+constexpr T* offset(T* data, N distance) {
   if constexpr (is_dry<L>) return data;
-  else return data + by;
+  else return data + distance;
 }
 
 }  // namespace detail
@@ -87,9 +87,9 @@ public:
 
 private:
   template<class One>
-  constexpr void expect_made(counts const& made, counts const& now) const {
+  constexpr void expect_made(counts const& made, counts const& counted) const {
     if constexpr (CountedDimension<One>)
-      if (extent const there = made.of<One>(), wanted = now.of<One>(); there < wanted)
+      if (extent const there = made.of<One>(), wanted = counted.of<One>(); there < wanted)
         throw_counted_less(this->machine().now(), name_of<One>(), there, wanted);
   }
   constexpr void expect_made() const {

@@ -69,7 +69,7 @@ struct widening {
   using numbers = window_numbers<Plan>;
 
   task_loops loops;
-  small_array<extent, max_rank> now{};  // elements of each loop
+  small_array<extent, max_rank> widened{};  // elements of each loop
 
   constexpr explicit widening(task_loops const& l) : loops(l) {
     for (int i = 0; i < Plan::dims; ++i) {
@@ -80,17 +80,17 @@ struct widening {
                 .parts = made.parts,
                 .over  = made.over};
     }
-    for (int d = 0; d < loops.rank; ++d) now[d] = loops.dim[d].allocated_extent();
-    for (int i = 0; i < Plan::dims; ++i) now[loops.along[i]] -= numbers::halo(i);
+    for (int d = 0; d < loops.rank; ++d) widened[d] = loops.dim[d].allocated_extent();
+    for (int i = 0; i < Plan::dims; ++i) widened[loops.along[i]] -= numbers::halo(i);
   }
   constexpr dim_list const& array() const { return loops.operand[0]; }
-  constexpr extent elements() const { return elements_of(array(), now); }
-  constexpr extent windows() const { return elements_of(loops.operand[1], now); }
+  constexpr extent elements() const { return elements_of(array(), widened); }
+  constexpr extent windows() const { return elements_of(loops.operand[1], widened); }
 
   /// The part of dimension `i`.
   constexpr part_of_rows part(int i, extent allocated) const {
     placed const& wide = loops.dim[loops.along[i]];
-    return {allocated, elements() / now[loops.along[i]], wide.parts, wide.over};
+    return {allocated, elements() / widened[loops.along[i]], wide.parts, wide.over};
   }
   /// Lines along dimension `i`.
   constexpr displace_steps lines(int i, extent from, extent to) const {
@@ -98,7 +98,7 @@ struct widening {
     bool is_inner = false;
     for (int d : array())
       if (d == loops.along[i]) is_inner = true;
-      else (is_inner ? s.inner : s.outer) *= now[d];
+      else (is_inner ? s.inner : s.outer) *= widened[d];
     return s;
   }
 };

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 namespace detail {
 
-[[noreturn]] inline void throw_from_slices(call_site const& site, char const* what) {
-  throw software_error("the function of " + spelled_site(site) + " threw: " + what);
+[[noreturn]] inline void throw_from_slices(call_site const& site, char const* message) {
+  throw software_error("the function of " + spelled_site(site) + " threw: " + message);
 }
 
 /// Without a layout's storage there is nothing to call f with.

@@ -122,22 +122,23 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     constexpr auto sums = nest_plan<actual<L>, row, in, row>::local;
     // one message carries the sum, the target's logit and, for smoothing, the sum of the logits
     auto const numbers = extent{options.label_smoothing == 0 ? 2 : 3} * n;
-    detail::storage<C, machine<L>> both{m, numbers};
-    detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(),
+    detail::storage<C, machine<L>> buffer{m, numbers};
+    detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, buffer.data(), logits.data(),
                                        peak.data());
-    C* const picked = detail::offset<L>(both.data(), n);
+    C* const picked = detail::offset<L>(buffer.data(), n);
     m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
-    C* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
+    C* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(buffer.data(), 2 * n);
     if (options.label_smoothing != 0)
       detail::run_reduce<reduction::sum>(m, nest_plan<actual<L>, row, in>::local, function::identity{}, total,
                                          logits.data());
     m.because(&detail::reason_to_sum<actual<L>, in>);
-    m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
+    m.all_reduce(reduction::sum, buffer.data(), numbers, plan::finished_over);
 
     auto log_total      = tensor_of<C, L, row>::uninitialised(m);
     auto z              = tensor_of<C, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<actual<L>, row, row, row>::local;
-    detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
+    detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(buffer).data(),
+                    peak.data());
     if (options.plain()) {
       detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {

@@ -142,9 +142,9 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
 
 /// The layer norm of x; with `adds`, that of x + y, which is written to `of`.
 template<class Plan, class T, class L, class... X, class S>
-constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias,
+constexpr auto centred_norm(tensor<T, L, X...>& input, T const* x, T const* y, S const& scale, S const& bias,
                             double epsilon, bool adds) {
-  auto& m   = of.machine();
+  auto& m   = input.machine();
   auto mean = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
   auto rstd = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
   auto z    = tensor<T, L, X...>::uninitialised(m);
@@ -156,15 +156,14 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
                         .z     = z.data()};
   if (adds) {
     arrays.added = y;
-    arrays.sum   = of.data();
+    arrays.sum   = input.data();
   }
   m.because(&reason_to_sum<actual<L>, shape<X...>>);
   run_norm<Plan, true>(m, epsilon, arrays, adds);
 
-  if (wants_gradient(of, scale, bias))
-    record(z, [x = keep(of), mean, rstd, scale = keep(scale), bias = bias.without_value()](auto const& dz) {
-      pull_back_norm<Plan, true>(x, &mean, rstd, scale, &bias, dz);
-    });
+  if (wants_gradient(input, scale, bias))
+    record(z, [x = keep(input), mean, rstd, scale = keep(scale), bias = bias.without_value()](
+                  auto const& dz) { pull_back_norm<Plan, true>(x, &mean, rstd, scale, &bias, dz); });
   return z;
 }
 
@@ -198,11 +197,11 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   } else {
     auto const& x = detail::local_terms(operand);
     x.machine().begin_operation("layer_norm", at);
-    auto of             = x;
-    auto const& by      = detail::wide_vector(scale);
+    auto input          = x;
+    auto const& factor  = detail::wide_vector(scale);
     auto const& shifted = detail::wide_vector(bias);
-    return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon,
-                                      false);
+    return detail::centred_norm<plan>(input, x.data(), static_cast<T const*>(nullptr), factor, shifted,
+                                      epsilon, false);
   }
 }
 
@@ -227,18 +226,18 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
     auto const& x = detail::local_terms(operand);
     auto& m       = x.machine();
     m.begin_operation("rms_norm", at);
-    using vector   = tensor<computed<T>, L, Along>;
-    using row      = tensor_of<computed<T>, L, typename plan::row>;
-    auto const& by = detail::wide_vector(scale);
-    auto rstd      = row::uninitialised(m);
-    auto z         = detail::tensor_in<X>::uninitialised(m);
+    using vector       = tensor<computed<T>, L, Along>;
+    using row          = tensor_of<computed<T>, L, typename plan::row>;
+    auto const& factor = detail::wide_vector(scale);
+    auto rstd          = row::uninitialised(m);
+    auto z             = detail::tensor_in<X>::uninitialised(m);
     m.because(&detail::reason_to_sum<actual<L>, detail::shape_in<X>>);
     detail::run_norm<plan, false>(
-        m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()},
+        m, epsilon, norm_arrays<T>{.x = x.data(), .scale = factor.data(), .rstd = rstd.data(), .z = z.data()},
         false);
 
-    if (detail::wants_gradient(x, by))
-      detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(by)](auto const& dz) {
+    if (detail::wants_gradient(x, factor))
+      detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(factor)](auto const& dz) {
         detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale,
                                             static_cast<vector const*>(nullptr), dz);
       });
@@ -281,9 +280,9 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
         if (x.needs_gradient()) detail::contribute(x, dz);
         if (y.needs_gradient()) detail::contribute(y, dz);
       });
-    auto const& by      = detail::wide_vector(scale);
+    auto const& factor  = detail::wide_vector(scale);
     auto const& shifted = detail::wide_vector(bias);
-    auto norm           = detail::centred_norm<plan>(sum, x.data(), y.data(), by, shifted, epsilon, true);
+    auto norm           = detail::centred_norm<plan>(sum, x.data(), y.data(), factor, shifted, epsilon, true);
     return residual_norm<detail::tensor_in<X>>{std::move(sum), std::move(norm)};
   }
 }

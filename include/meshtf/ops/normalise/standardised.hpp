@@ -125,13 +125,13 @@ constexpr void finish_together(local_result<Sum>& x, local_result<Sum>& y) {
   m.if_joined(
       x.unreduced,
       [&] {
-        storage<T, M> both{m, n * 2};
-        T* const second = array_at<M>(both.data(), n);
-        m.copy(n, static_cast<T const*>(x.value.data()), both.data());
+        storage<T, M> buffer{m, n * 2};
+        T* const second = array_at<M>(buffer.data(), n);
+        m.copy(n, static_cast<T const*>(x.value.data()), buffer.data());
         m.copy(n, static_cast<T const*>(y.value.data()), second);
         m.because(x.why);
-        m.all_reduce(reduction::sum, both.data(), n * 2, x.unreduced);
-        m.copy(n, static_cast<T const*>(both.data()), x.value.data());
+        m.all_reduce(reduction::sum, buffer.data(), n * 2, x.unreduced);
+        m.copy(n, static_cast<T const*>(buffer.data()), x.value.data());
         m.copy(n, static_cast<T const*>(second), y.value.data());
       },
       [] {});

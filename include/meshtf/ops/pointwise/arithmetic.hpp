@@ -11,11 +11,11 @@ namespace function {
 
 template<class T>
 struct shifted : of_elements<1> {
-  T by;
-  constexpr explicit shifted(T b) : by(b) {}
+  T shift;
+  constexpr explicit shifted(T b) : shift(b) {}
   template<class V>
   constexpr V operator()(V const& x) const {
-    return x + V(by);
+    return x + V(shift);
   }
 };
 
@@ -31,21 +31,21 @@ struct subtracted_from : of_elements<1> {
 
 template<class T>
 struct divided_by : of_elements<1> {
-  T by;
-  constexpr explicit divided_by(T b) : by(b) {}
+  T divisor;
+  constexpr explicit divided_by(T b) : divisor(b) {}
   template<class V>
   constexpr V operator()(V const& x) const {
-    return x / V(by);
+    return x / V(divisor);
   }
 };
 
 template<class T>
 struct dividing : of_elements<1> {
-  T what;
-  constexpr explicit dividing(T w) : what(w) {}
+  T dividend;
+  constexpr explicit dividing(T w) : dividend(w) {}
   template<class V>
   constexpr V operator()(V const& x) const {
-    return V(what) / x;
+    return V(dividend) / x;
   }
 };
 

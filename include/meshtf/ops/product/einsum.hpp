@@ -137,12 +137,13 @@ constexpr auto partial_einsum(X const& x, Y const& y,
     static_assert(NumberElement<detail::element_in<X>>,
                   "meshtf: bools are not multiplied: partial_einsum<...>(cast<int>(x), ...)");
     static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
-    constexpr bool both =
+    constexpr bool all_summed_in_both =
         detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>::rank == 0 &&
         detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>::rank == 0;
     static_assert(
-        both, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
-    if constexpr (both && accepted<first_objection<fit, verdict>>)
+        all_summed_in_both,
+        "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
+    if constexpr (all_summed_in_both && accepted<first_objection<fit, verdict>>)
       return detail::contract_and_record<detail::sum_policy::keep_partial, shape<Out...>>("partial_einsum",
                                                                                           at, x, y);
     else return detail::rejected{};

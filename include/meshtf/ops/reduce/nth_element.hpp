@@ -37,7 +37,7 @@ constexpr auto last_of(tensor<T, L, D...> const& x) {
 /// dz of the value goes to the element at the index; it sends nothing and needs no reduction. The index has
 /// none.
 template<Dimension Along, extent N, detail::NumberOperand X>
-constexpr auto nth_element(X const& operand, ordering how = {},
+constexpr auto nth_element(X const& operand, ordering order = {},
                            std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
@@ -57,7 +57,7 @@ constexpr auto nth_element(X const& operand, ordering how = {},
     using ranks   = detail::first_ones<N + 1>;
     auto const& x = detail::local_terms(operand);
     x.machine().begin_operation("nth_element", at);
-    auto const first = detail::first_ranks<Along, ranks>(x, how.descending);
+    auto const first = detail::first_ranks<Along, ranks>(x, order.descending);
     auto value       = detail::last_of<ranks, out>(first.value);
     auto index       = detail::last_of<ranks, out>(first.index);
     if constexpr (FloatingElement<T>)

@@ -52,10 +52,10 @@ constexpr void record_ranked(Ranked& z, tensor<T, L, D...> const& x) {
 }
 
 template<class Along, Operand X>
-constexpr auto sorted(char const* name, std::source_location at, X const& operand, ordering how) {
+constexpr auto sorted(char const* name, std::source_location at, X const& operand, ordering order) {
   auto const& x = local_terms(operand);
   x.machine().begin_operation(name, at);
-  auto z = ranked<Along, Along>(x, how.descending);
+  auto z = ranked<Along, Along>(x, order.descending);
   record_ranked<Along, Along>(z, x);
   return z;
 }
@@ -73,19 +73,19 @@ constexpr auto sorted(char const* name, std::source_location at, X const& operan
 
 /// The elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto sort(X const& x, ordering how = {},
+constexpr auto sort(X const& x, ordering order = {},
                     std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: sort needs a finished value: write sort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
-  else return detail::sorted<Along>("sort", at, x, how).value;
+  else return detail::sorted<Along>("sort", at, x, order).value;
 }
 
 /// The indices of the elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto argsort(X const& x, ordering how = {},
+constexpr auto argsort(X const& x, ordering order = {},
                        std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
@@ -97,13 +97,13 @@ constexpr auto argsort(X const& x, ordering how = {},
   } else {
     auto const& tensor = detail::local_terms(x);
     tensor.machine().begin_operation("argsort", at);
-    return detail::ranked<Along, Along>(tensor, how.descending).index;
+    return detail::ranked<Along, Along>(tensor, order.descending).index;
   }
 }
 
 /// The elements along `Along` in order, and their indices: `.value` and `.index`.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto sort_and_argsort(X const& x, ordering how = {},
+constexpr auto sort_and_argsort(X const& x, ordering order = {},
                                 std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
@@ -112,7 +112,7 @@ constexpr auto sort_and_argsort(X const& x, ordering how = {},
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: sort_and_argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
-  else return detail::sorted<Along>("sort_and_argsort", at, x, how);
+  else return detail::sorted<Along>("sort_and_argsort", at, x, order);
 }
 
 MESHTF_ACCEPT_REJECTED(sort)

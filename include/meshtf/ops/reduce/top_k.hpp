@@ -82,7 +82,7 @@ constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
 /// indices; it sends nothing and needs no reduction. The index has none.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), its operation top_k.
 template<Dimension Along, Dimension K, detail::NumberOperand X>
-constexpr auto top_k(X const& operand, ordering how = {.descending = true},
+constexpr auto top_k(X const& operand, ordering order = {.descending = true},
                      std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = top_k_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
@@ -94,7 +94,7 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true},
   } else {
     auto const& x = detail::local_terms(operand);
     x.machine().begin_operation("top_k", at);
-    auto z = detail::first_ranks<Along, K>(x, how.descending);
+    auto z = detail::first_ranks<Along, K>(x, order.descending);
     detail::record_ranked<Along, K>(z, x);
     return z;
   }

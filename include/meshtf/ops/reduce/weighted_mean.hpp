@@ -47,7 +47,7 @@ constexpr auto mean_by_weights(std::source_location at, tensor<T, L, D...> const
 /// them.
 /// Source: `average` of NumPy and JAX, which fail or give NaN where the weights add up to 0.
 template<Dimension... Along, detail::FloatingOperand X, detail::Operand W>
-constexpr auto weighted_mean(X const& operand, W const& by,
+constexpr auto weighted_mean(X const& operand, W const& factor,
                              std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
@@ -65,14 +65,14 @@ constexpr auto weighted_mean(X const& operand, W const& by,
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {
     return detail::in_elements<T>(
-        weighted_mean<Along...>(detail::widened(detail::local_terms(operand)), by, at));
+        weighted_mean<Along...>(detail::widened(detail::local_terms(operand)), factor, at));
   } else {
     using gone = detail::worked_along<typename meets::out, Along...>;
     if constexpr (std::is_same_v<T, detail::element_in<W>>)
-      return detail::mean_by_weights<gone>(at, detail::local_terms(operand), detail::local_terms(by));
+      return detail::mean_by_weights<gone>(at, detail::local_terms(operand), detail::local_terms(factor));
     else
       return detail::mean_by_weights<gone>(at, detail::local_terms(operand),
-                                           cast<T>(detail::local_terms(by), at));
+                                           cast<T>(detail::local_terms(factor), at));
   }
 }
 

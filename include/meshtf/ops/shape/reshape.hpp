@@ -42,7 +42,7 @@ template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
 struct reshape_steps {
   static constexpr reshard_steps value =
       plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
-  using verdict = std::conditional_t<value.fault.what == reshard_fault::none, legal,
+  using verdict = std::conditional_t<value.fault.reason == reshard_fault::none, legal,
                                      reshape_needs_too_many_loops<Whole, Parts>>;
 };
 

@@ -28,12 +28,12 @@ constexpr void copy_to_write(tensor<T, L, X...> const& x, tensor<T, L, X...>& z,
   auto& m       = x.machine();
   T const* from = nullptr;
   if constexpr ((CountedDimension<X> || ...)) {
-    counts const& made = m.counted(x.handle()->counted());
-    counts const& now  = m.counted();
-    bool const grown   = made.template of<D>() < now.template of<D>();
-    bool const others  = ((std::is_same_v<X, D> || made.template of<X>() >= now.template of<X>()) && ...);
-    bool const brings  = first <= made.template of<D>() && first + n >= now.template of<D>();
-    from               = grown && others && brings ? x.handle()->data() : x.data();
+    counts const& made    = m.counted(x.handle()->counted());
+    counts const& counted = m.counted();
+    bool const grown      = made.template of<D>() < counted.template of<D>();
+    bool const others = ((std::is_same_v<X, D> || made.template of<X>() >= counted.template of<X>()) && ...);
+    bool const brings = first <= made.template of<D>() && first + n >= counted.template of<D>();
+    from              = grown && others && brings ? x.handle()->data() : x.data();
     if (!grown) z.handle()->count_as(*x.handle());
   } else {
     from = x.data();

@@ -28,14 +28,14 @@ struct path_price {
 };
 
 /// Consecutive messages that a process waits for.
-constexpr extent messages_of(transfer_kind what, extent along) {
-  return what == transfer_kind::slice ? 0 : meshtf::messages_of(collective_of(what), along);
+constexpr extent messages_of(transfer_kind kind, extent along) {
+  return kind == transfer_kind::slice ? 0 : meshtf::messages_of(collective_of(kind), along);
 }
 
 /// The moves of a path, each with the placement state after it.
 struct reshard_path {
   struct transition {
-    transfer_kind what = transfer_kind::slice;
+    transfer_kind kind = transfer_kind::slice;
     placement_state after{};
   };
   path_price price{};
@@ -44,14 +44,14 @@ struct reshard_path {
 
 /// The price of a path with one more move. `source` elements live throughout, besides the shard before the
 /// move and its result.
-constexpr path_price and_then(path_price before, reshard_problem const& problem, transfer_kind what,
+constexpr path_price and_then(path_price before, reshard_problem const& problem, transfer_kind kind,
                               extent source, extent local, extent result, extent along) {
   bool const first    = before.moves == 0;
-  bool const in_place = what == transfer_kind::all_reduce && !first;
+  bool const in_place = kind == transfer_kind::all_reduce && !first;
   extent const lives  = source + (first ? 0 : local) + (in_place ? 0 : result);
-  return {.sent     = before.sent + problem.price(what, local, along),
-          .calls    = before.calls + (what == transfer_kind::slice ? 0 : 1),
-          .messages = before.messages + messages_of(what, along),
+  return {.sent     = before.sent + problem.price(kind, local, along),
+          .calls    = before.calls + (kind == transfer_kind::slice ? 0 : 1),
+          .messages = before.messages + messages_of(kind, along),
           .peak     = before.peak > lives ? before.peak : lives,
           .moves    = before.moves + 1};
 }
@@ -80,24 +80,24 @@ public:
       axis_set const leaving = all_leaving();
       axis_set const coming  = all_coming();
       if ((leaving | coming) == 0) break;
-      transfer_kind what = transfer_kind::slice;
+      transfer_kind kind = transfer_kind::slice;
       axis_set set       = ready(coming & now_.unused);
       if (set == 0) {
-        what = transfer_kind::reduce_scatter;
+        kind = transfer_kind::reduce_scatter;
         set  = ready(coming & now_.unreduced);
       }
       if (set == 0) {
-        what = transfer_kind::all_to_all;
+        kind = transfer_kind::all_to_all;
         set  = ready(coming & leaving);
       }
       if (set == 0) {
-        what = transfer_kind::all_gather;
+        kind = transfer_kind::all_gather;
         set  = gathered_next();
       }
       if (set == 0) set = ready(leaving);
       if (count == max_moves - (summed != 0)) return false;
-      steps[count++] = {what, set};
-      take(what, set);
+      steps[count++] = {kind, set};
+      take(kind, set);
       if (extent const local = problem_.shard(problem_.state_of(now_)); local <= smallest_shard) {
         smallest       = count;
         smallest_shard = local;
@@ -112,18 +112,18 @@ public:
     for (int i = 0; i < count; ++i) {
       step const& s      = steps[i];
       extent const local = problem_.shard(problem_.state_of(now_));
-      take(s.what, s.set);
+      take(s.kind, s.set);
       placement_state const after = problem_.state_of(now_);
-      path.price          = and_then(path.price, problem_, s.what, source_, local, problem_.shard(after),
+      path.price          = and_then(path.price, problem_, s.kind, source_, local, problem_.shard(after),
                                      problem_.along(s.set));
-      path.transitions[i] = {s.what, after};
+      path.transitions[i] = {s.kind, after};
     }
     return true;
   }
 
 private:
   struct step {
-    transfer_kind what = transfer_kind::slice;
+    transfer_kind kind = transfer_kind::slice;
     axis_set set       = 0;
   };
 
@@ -184,9 +184,9 @@ private:
     return all;
   }
 
-  constexpr void take(transfer_kind what, axis_set set) {
-    bool const comes = what == transfer_kind::slice || what == transfer_kind::reduce_scatter ||
-                       what == transfer_kind::all_to_all;
+  constexpr void take(transfer_kind kind, axis_set set) {
+    bool const comes = kind == transfer_kind::slice || kind == transfer_kind::reduce_scatter ||
+                       kind == transfer_kind::all_to_all;
     for (int d = 0; d < problem_.rank; ++d) {
       axis_list& list = now_.over[d];
       int const from  = kept(d);

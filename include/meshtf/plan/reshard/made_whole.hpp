@@ -33,7 +33,7 @@ constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_
     }
     to[dim]         = whole;
     auto const plan = plan_reshard(dims, to.first(rank), unreduced, axes);
-    if (plan.fault.what != reshard_fault::none) continue;
+    if (plan.fault.reason != reshard_fault::none) continue;
     extent const sent = plan.sent_bytes(element_bytes);
     cheapest          = cheapest < 0 ? sent : std::min(cheapest, sent);
   }

@@ -30,7 +30,7 @@ enum class transfer_kind : std::uint8_t {
 ///
 /// A permute sends whole shards to other processes, which `partners_of` names. It needs no copies.
 struct reshard_move {
-  transfer_kind what = transfer_kind::slice;
+  transfer_kind kind = transfer_kind::slice;
   bool packs         = false;
   bool unpacks       = false;
   axis_set over      = 0;
@@ -51,17 +51,17 @@ struct reshard_move {
 
 /// Why there are no moves. The dimension is its position in the tensor, the axis its number in the mesh.
 struct reshard_fault {
-  enum kind { none, sizes_differ, unreduced_axis_splits, too_many_loops } what = none;
-  int dim                                                                      = 0;
-  int axis                                                                     = 0;
+  enum kind { none, sizes_differ, unreduced_axis_splits, too_many_loops } reason = none;
+  int dim                                                                        = 0;
+  int axis                                                                       = 0;
 };
 
 /// A reshard has at most this many moves; longer paths are not searched for.
 inline constexpr int max_moves = 8;
 
 /// The collective that a move calls, unless it is a slice.
-constexpr collective collective_of(transfer_kind what) {
-  switch (what) {
+constexpr collective collective_of(transfer_kind kind) {
+  switch (kind) {
     case transfer_kind::reduce_scatter: return collective::reduce_scatter;
     case transfer_kind::all_to_all: return collective::all_to_all;
     case transfer_kind::all_gather: return collective::all_gather;
@@ -69,16 +69,16 @@ constexpr collective collective_of(transfer_kind what) {
     default: return collective::all_reduce;
   }
 }
-constexpr collective collective_of(reshard_move const& m) { return collective_of(m.what); }
+constexpr collective collective_of(reshard_move const& m) { return collective_of(m.kind); }
 
 /// Bytes of the send buffer that a process hands to MPI; a slice hands over none.
 constexpr extent payload_of(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer_kind::slice ? 0
+  return m.kind == transfer_kind::slice ? 0
                                         : payload_of(collective_of(m), m.send * element_bytes, m.processes);
 }
 
 constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer_kind::slice ? 0
+  return m.kind == transfer_kind::slice ? 0
                                         : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
 }
 
@@ -87,7 +87,7 @@ constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
 /// straight into the result; an all-reduce works in place. (This holds over axes within a node: an all-reduce
 /// that `reduces_by_nodes` may need one more piece.)
 constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
-  switch (m.what) {
+  switch (m.kind) {
     case transfer_kind::slice:
     case transfer_kind::permute: return 0;
     case transfer_kind::all_reduce:
@@ -97,11 +97,11 @@ constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
     default: break;
   }
   return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) +
-         (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
+         (m.kind == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
 /// The same for elements of a type; one of narrow elements keeps a sum in a wider type.
 constexpr extent scratch_of(reshard_move const& m, element type) {
-  extent const more = m.what == transfer_kind::reduce_scatter
+  extent const more = m.kind == transfer_kind::reduce_scatter
                           ? exchange_scratch(m.block, type) - exchange_piece(m.block, bytes_of(type))
                           : 0;
   return scratch_of(m, bytes_of(type)) + more;
@@ -120,7 +120,7 @@ struct reshard_steps {
   /// The number of collectives among the moves.
   constexpr int calls() const {
     int n = 0;
-    for (reshard_move const& m : *this) n += m.what != transfer_kind::slice;
+    for (reshard_move const& m : *this) n += m.kind != transfer_kind::slice;
     return n;
   }
 
@@ -137,7 +137,7 @@ struct reshard_steps {
     extent largest = shard;
     for (int i = 0; i < count; ++i) {
       reshard_move const& m = moves[i];
-      bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
+      bool const in_place   = m.kind == transfer_kind::all_reduce && i > 0;
       extent const local =
           shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
       if (local > largest) largest = local;
@@ -161,7 +161,7 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
     extent holds = 0;
     extent wants = 0;
   };
-  auto const of = [&](extent q) {
+  auto const number_of = [&](extent q) {
     numbers n{.wants = m.wants_first};
     for (std::size_t a = axes.size(); a-- > 0;)
       if (m.over >> a & 1) {
@@ -171,20 +171,20 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
       }
     return n;
   };
-  numbers const mine = of(rank);
+  numbers const mine = number_of(rank);
   if (mine.holds == mine.wants) return {rank, rank};
   // ranks before this one
   extent givers = 0;
   extent takers = 0;
   for (extent q = 0; q < rank; ++q) {
-    numbers const n = of(q);
+    numbers const n = number_of(q);
     if (n.holds == n.wants) continue;
     givers += n.holds == mine.holds;
     takers += n.wants == mine.wants;
   }
   permute_partners found;
   for (extent q = 0; q < m.processes; ++q) {
-    numbers const n = of(q);
+    numbers const n = number_of(q);
     if (n.holds == n.wants) continue;
     if (n.wants == mine.holds && givers-- == 0) found.to = q;
     if (n.holds == mine.wants && takers-- == 0) found.from = q;

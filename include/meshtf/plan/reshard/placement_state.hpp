@@ -97,8 +97,8 @@ struct reshard_problem {
 
   /// What one process sends in a move of a shard of `local` elements, times `processes`, which makes it a
   /// whole number whatever the sizes.
-  constexpr extent price(transfer_kind what, extent local, extent n) const {
-    switch (what) {
+  constexpr extent price(transfer_kind kind, extent local, extent n) const {
+    switch (kind) {
       case transfer_kind::slice: return 0;
       case transfer_kind::reduce_scatter:
       case transfer_kind::all_to_all: return local * (n - 1) * (processes / n);
@@ -189,12 +189,12 @@ private:
       sum += common;
       // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would
       // cost the compiler most of a search's time
-    } while (
-        count_up(static_cast<std::size_t>(varying_count), coordinate, sizes, [&](std::size_t i, extent by) {
-          step const& w = steps[i];
-          from_start[w.from_dim] += by * w.from;
-          to_start[w.to_dim] += by * w.to;
-        }));
+    } while (count_up(static_cast<std::size_t>(varying_count), coordinate, sizes,
+                      [&](std::size_t i, extent distance) {
+                        step const& w = steps[i];
+                        from_start[w.from_dim] += distance * w.from;
+                        to_start[w.to_dim] += distance * w.to;
+                      }));
     return sum * (processes / of_these);
   }
 };

@@ -20,7 +20,7 @@ inline namespace v0 {
 /// within a pair.
 /// Source: the factor walk of Shardy and GSPMD, for named dimensions; an axis is not cut in two.
 constexpr int distribute(placed const& whole, std::span<placed> parts, std::span<extent const> axis_sizes) {
-  std::size_t at = 0;
+  std::size_t position = 0;
   for (placed& p : parts) {
     p.parts = 1;
     p.over  = {};
@@ -36,14 +36,14 @@ constexpr int distribute(placed const& whole, std::span<placed> parts, std::span
   for (int i = 0; i < whole.over.count; ++i) {
     int const axis = whole.over[i];
     extent const n = axis_sizes[static_cast<std::size_t>(axis)];
-    while (at < parts.size() && parts[at].parts == parts[at].size) ++at;
-    if (at == parts.size()) {  // only axes of size 1 can be left
+    while (position < parts.size() && parts[position].parts == parts[position].size) ++position;
+    if (position == parts.size()) {  // only axes of size 1 can be left
       if (n != 1) return i;
       continue;
     }
-    if (parts[at].size % (parts[at].parts * n) != 0) return i;
-    parts[at].parts *= n;
-    parts[at].over.push_back(axis);
+    if (parts[position].size % (parts[position].parts * n) != 0) return i;
+    parts[position].parts *= n;
+    parts[position].over.push_back(axis);
   }
   return whole.over.count;
 }

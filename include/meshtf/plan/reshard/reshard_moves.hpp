@@ -25,39 +25,39 @@ public:
 
   constexpr bool too_deep() const { return too_deep_; }
 
-  constexpr reshard_move between(placement_state before, transfer_kind what, placement_state after) {
-    reshard_move m{.what = what, .send = problem_.shard(before), .result = problem_.shard(after)};
-    placement_lists const now  = problem_.lists_of(before);
-    placement_lists const next = problem_.lists_of(after);
-    if (what == transfer_kind::permute) return permutation(m, now, next);
+  constexpr reshard_move between(placement_state before, transfer_kind kind, placement_state after) {
+    reshard_move m{.kind = kind, .send = problem_.shard(before), .result = problem_.shard(after)};
+    placement_lists const lists = problem_.lists_of(before);
+    placement_lists const next  = problem_.lists_of(after);
+    if (kind == transfer_kind::permute) return permutation(m, lists, next);
 
     // the axes that leave and enter the inner end of each dimension
     small_array<axis_list, max_rank> out{};
     small_array<axis_list, max_rank> in{};
     small_array<extent, max_rank> block{};
     for (int d = 0; d < problem_.rank; ++d) {
-      out[d]   = tail(now.over[d], next.over[d].count);
-      in[d]    = tail(next.over[d], now.over[d].count);
-      block[d] = problem_.global_extent(d) / problem_.along(now.over[d].set() | in[d].set());
+      out[d]   = tail(lists.over[d], next.over[d].count);
+      in[d]    = tail(next.over[d], lists.over[d].count);
+      block[d] = problem_.global_extent(d) / problem_.along(lists.over[d].set() | in[d].set());
       m.over |= out[d].set() | in[d].set();
     }
-    if (what == transfer_kind::all_reduce) m.over = now.unreduced & ~next.unreduced;
+    if (kind == transfer_kind::all_reduce) m.over = lists.unreduced & ~next.unreduced;
     m.processes = problem_.along(m.over);
     m.block     = elements_of(block);
 
     block_strides const source   = strides_of_shard(in, block);
     block_strides const target   = strides_of_shard(out, block);
     block_strides const messages = strides_of_messages(m.over, block);
-    if (what == transfer_kind::slice) {
+    if (kind == transfer_kind::slice) {
       m.pack   = copy(0, block, source, target);
       m.packs  = true;
       m.offset = source.along_axis;
     }
-    if (what == transfer_kind::reduce_scatter || what == transfer_kind::all_to_all) {
+    if (kind == transfer_kind::reduce_scatter || kind == transfer_kind::all_to_all) {
       m.pack  = copy(m.over, block, source, messages);
       m.packs = moves_elements(m.pack);
     }
-    if (what == transfer_kind::all_to_all || what == transfer_kind::all_gather) {
+    if (kind == transfer_kind::all_to_all || kind == transfer_kind::all_gather) {
       m.unpack  = copy(m.over, block, messages, target);
       m.unpacks = moves_elements(m.unpack);
     }
@@ -79,13 +79,13 @@ private:
 
   /// Shards are numbered dimension by dimension, the parts of each dimension in order. The numbers do not
   /// change, since each dimension keeps as many parts.
-  constexpr reshard_move permutation(reshard_move& m, placement_lists const& now,
+  constexpr reshard_move permutation(reshard_move& m, placement_lists const& lists,
                                      placement_lists const& next) const {
     extent run = 1;
     for (int d = problem_.rank; d-- > 0;) {
       extent parts = run;
-      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i]))
-        m.holds[now.over[d][i]] = parts;
+      for (int i = lists.over[d].count; i-- > 0; parts *= problem_.along(lists.over[d][i]))
+        m.holds[lists.over[d][i]] = parts;
       parts = run;
       for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i]))
         m.wants[next.over[d][i]] = parts;
@@ -171,33 +171,33 @@ constexpr bool cuts_clash(placed const& from, placed const& to) {
 /// A copy from a shard of allocated extents `before` to one of allocated extents `after`: of the elements
 /// that are in both. What lies past them in the result is padding.
 constexpr reshard_move refitted(std::span<extent const> before, std::span<extent const> after) {
-  reshard_move m{.what = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
-  small_array<extent, max_rank> both{};
+  reshard_move m{.kind = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
+  small_array<extent, max_rank> common{};
   small_array<dim_list, max_operands> all{};
   small_array<std::span<extent const>, max_operands> extents{};
   extents[0] = before;
   extents[1] = after;
   for (std::size_t d = 0; d < before.size(); ++d) {
-    both[d] = before[d] < after[d] ? before[d] : after[d];
+    common[d] = before[d] < after[d] ? before[d] : after[d];
     m.send *= before[d];
     m.result *= after[d];
     all[0].push_back(static_cast<int>(d));
   }
   all[1] = all[0];
-  m.pack = plan_nest(both.first(all[0].count), all.first(2), extents.first(2));
+  m.pack = plan_nest(common.first(all[0].count), all.first(2), extents.first(2));
   return m;
 }
 
 /// The allocated extents of the shards on the path between two placements whose cuts do not clash: as it is,
 /// as the first move wants it, as the last move leaves it, and as it shall be.
 struct extents_on_path {
-  small_array<small_array<extent, max_rank>, 4> of{};
+  small_array<small_array<extent, max_rank>, 4> source{};
   int rank = 0;
 
-  constexpr std::span<extent const> operator[](int i) const { return of[i].first(rank); }
+  constexpr std::span<extent const> operator[](int i) const { return source[i].first(rank); }
   constexpr bool differ(int i, int j) const {
     for (int d = 0; d < rank; ++d)
-      if (of[i][d] != of[j][d]) return true;
+      if (source[i][d] != source[j][d]) return true;
     return false;
   }
 };
@@ -243,8 +243,8 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     std::span<placed const> const whole = middle.first(static_cast<int>(from.size()));
     reshard_steps steps                 = plan_reshard(from, whole, unreduced, axes, riding);
     reshard_steps const rest            = plan_reshard(whole, to, 0, axes, riding);
-    if (steps.fault.what != fault::none) return steps;
-    if (rest.fault.what != fault::none) return rest;
+    if (steps.fault.reason != fault::none) return steps;
+    if (rest.fault.reason != fault::none) return rest;
     if (steps.count + rest.count > max_moves) return {.fault = {fault::too_many_loops}};
     for (reshard_move const& m : rest) steps.moves[steps.count++] = m;
     return steps;
@@ -262,11 +262,11 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   for (std::size_t d = 0; d < from.size(); ++d) {
     int const dim = static_cast<int>(d);
     if (from[d].size != to[d].size) return {.fault = {fault::sizes_differ, dim}};
-    problem.size[d] = detail::padded_size(to[d].parts > 1 ? to[d] : from[d]);
-    shards.of[0][d] = from[d].allocated_extent();
-    shards.of[1][d] = problem.size[d] / from[d].parts;
-    shards.of[2][d] = problem.size[d] / to[d].parts;
-    shards.of[3][d] = to[d].allocated_extent();
+    problem.size[d]     = detail::padded_size(to[d].parts > 1 ? to[d] : from[d]);
+    shards.source[0][d] = from[d].allocated_extent();
+    shards.source[1][d] = problem.size[d] / from[d].parts;
+    shards.source[2][d] = problem.size[d] / to[d].parts;
+    shards.source[3][d] = to[d].allocated_extent();
     for (int axis : from[d].over)
       if (problem.along(axis) > 1) {
         if (detail::among(unreduced, axis)) return {.fault = {fault::unreduced_axis_splits, dim, axis}};
@@ -285,13 +285,13 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   bool const narrows              = shards.differ(2, 3);
   if (path.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
   reshard_steps steps{.shard = 1};
-  for (int d = 0; d < problem.rank; ++d) steps.shard *= shards.of[0][d];
+  for (int d = 0; d < problem.rank; ++d) steps.shard *= shards.source[0][d];
   if (widens) steps.moves[steps.count++] = detail::refitted(shards[0], shards[1]);
   detail::move_maker maker{problem};
-  detail::placement_state at = problem.start;
+  detail::placement_state state = problem.start;
   for (int i = 0; i < path.price.moves; ++i) {
-    steps.moves[steps.count++] = maker.between(at, path.transitions[i].what, path.transitions[i].after);
-    at                         = path.transitions[i].after;
+    steps.moves[steps.count++] = maker.between(state, path.transitions[i].kind, path.transitions[i].after);
+    state                      = path.transitions[i].after;
   }
   if (narrows) steps.moves[steps.count++] = detail::refitted(shards[2], shards[3]);
   if (maker.too_deep()) return {.fault = {fault::too_many_loops}};

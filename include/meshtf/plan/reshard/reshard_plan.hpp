@@ -44,12 +44,12 @@ struct resharding_if<From, shape<D1...>, To, shape<D2...>, Unreduced, Riding, le
   static auto axis(axes<Axis...>) -> pick<fault.axis, Axis...>;
 
   static constexpr auto verdict() {
-    if constexpr (fault.what == reshard_fault::sizes_differ)
+    if constexpr (fault.reason == reshard_fault::sizes_differ)
       return dims_differ_in_size<pick<fault.dim, D1...>, pick<fault.dim, D2...>>{};
-    else if constexpr (fault.what == reshard_fault::unreduced_axis_splits)
+    else if constexpr (fault.reason == reshard_fault::unreduced_axis_splits)
       return unreduced_axis_splits_dim<decltype(axis(typename From::mesh_type::all_axes{})),
                                        pick<fault.dim, D1...>>{};
-    else if constexpr (fault.what == reshard_fault::too_many_loops)
+    else if constexpr (fault.reason == reshard_fault::too_many_loops)
       return reshard_needs_too_many_loops<shape<D1...>>{};
     else return legal{};
   }

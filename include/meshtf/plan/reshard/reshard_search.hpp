@@ -20,10 +20,10 @@ public:
   /// is the cheapest path found.
   constexpr reshard_path find(reshard_path const& known) {
     limit_ = known.price;
-    nodes_.push_back({.at = problem_.start, .left = problem_.lower_bound(problem_.start)});
-    for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < max_nodes; now = next()) {
-      at(now).settled = true;
-      expand(now);
+    nodes_.push_back({.state = problem_.start, .left = problem_.lower_bound(problem_.start)});
+    for (index current = 0; current >= 0 && static_cast<int>(nodes_.size()) < max_nodes; current = next()) {
+      at(current).settled = true;
+      expand(current);
     }
     return best_ < 0 ? known : path_to(best_);
   }
@@ -33,8 +33,8 @@ private:
   static constexpr int max_nodes = 3000;
 
   struct node {
-    placement_state at{};
-    transfer_kind what = transfer_kind::slice;
+    placement_state state{};
+    transfer_kind kind = transfer_kind::slice;
     bool settled       = false;
     index before       = -1;
     path_price price{};
@@ -67,32 +67,33 @@ private:
 
   constexpr reshard_path path_to(index i) const {
     reshard_path path{.price = at(i).price};
-    for (int k = path.price.moves; k-- > 0; i = at(i).before) path.transitions[k] = {at(i).what, at(i).at};
+    for (int k = path.price.moves; k-- > 0; i = at(i).before) path.transitions[k] = {at(i).kind, at(i).state};
     return path;
   }
 
   constexpr index find_node(placement_state s) {
     if (table_.size() < 2 * nodes_.size() + 2) {
       table_.assign(2 * table_.size() + 64, -1);
-      for (std::size_t i = 0; i < nodes_.size(); ++i) table_[slot_of(nodes_[i].at)] = static_cast<index>(i);
+      for (std::size_t i = 0; i < nodes_.size(); ++i)
+        table_[slot_of(nodes_[i].state)] = static_cast<index>(i);
     }
     return table_[slot_of(s)];
   }
   constexpr std::size_t slot_of(placement_state s) const {
     std::size_t slot =
         static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
-    while (table_[slot] >= 0 && at(table_[slot]).at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
+    while (table_[slot] >= 0 && at(table_[slot]).state != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
     return slot;
   }
 
   /// Records that one move over `along` processes leads to `to`.
-  constexpr void relax(transfer_kind what, placement_state to, extent along) {
+  constexpr void relax(transfer_kind kind, placement_state to, extent along) {
     extent const result    = problem_.shard(to);
-    path_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
+    path_price const price = and_then(from_price_, problem_, kind, source_, from_shard_, result, along);
     if (price.moves > max_moves || !(price < limit_)) return;
     index i = find_node(to);
     if (i < 0) {
-      node n{.at = to, .what = what, .before = from_, .price = price, .left = problem_.lower_bound(to)};
+      node n{.state = to, .kind = kind, .before = from_, .price = price, .left = problem_.lower_bound(to)};
       if (!(total_price(n) < limit_)) return;
       i                   = static_cast<index>(nodes_.size());
       table_[slot_of(to)] = i;
@@ -100,7 +101,7 @@ private:
     } else {
       node& n = at(i);
       if (n.settled || !(price < n.price)) return;
-      n.what   = what;
+      n.kind   = kind;
       n.before = from_;
       n.price  = price;
     }
@@ -110,10 +111,10 @@ private:
     }
   }
 
-  constexpr void expand(index now) {
-    from_                   = now;
-    from_price_             = at(now).price;
-    placement_state const s = at(now).at;
+  constexpr void expand(index lists) {
+    from_                   = lists;
+    from_price_             = at(lists).price;
+    placement_state const s = at(lists).state;
     from_shard_             = problem_.shard(s);
     lists_                  = problem_.lists_of(s);
     for (int d = 0; d < problem_.rank; ++d) {
@@ -139,7 +140,7 @@ private:
 
   /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if
   /// `all`, every axis of `rest`.
-  constexpr void come(transfer_kind what, placement_state s, axis_set rest, bool all, axis_set closed,
+  constexpr void come(transfer_kind kind, placement_state s, axis_set rest, bool all, axis_set closed,
                       int dim, extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
@@ -152,8 +153,8 @@ private:
         lists_.over[d].push_back(a);
         local_[d] /= n;
         extent const of_all = all ? along : along * n;
-        if (!all || left == 0) relax(what, to, of_all);
-        if (left != 0) come(what, to, left, all, closed, d, of_all);
+        if (!all || left == 0) relax(kind, to, of_all);
+        if (left != 0) come(kind, to, left, all, closed, d, of_all);
         local_[d] *= n;
         --lists_.over[d].count;
       }
@@ -220,26 +221,26 @@ constexpr reshard_path cheapest_path(reshard_problem const& problem) {
   reshard_path direct;
   bool const found = direct_path{problem}.find(direct);
   if (!found) {  // all-reduce, gather and slice everything: a path of at most three moves
-    direct               = {};
-    placement_lists now  = problem.lists_of(problem.start);
-    placement_lists goal = problem.lists_of(problem.goal);
-    placement_state at   = problem.start;
-    auto const go        = [&](transfer_kind what, axis_set set, placement_state to) {
+    direct                = {};
+    placement_lists lists = problem.lists_of(problem.start);
+    placement_lists goal  = problem.lists_of(problem.goal);
+    placement_state state = problem.start;
+    auto const go         = [&](transfer_kind kind, axis_set set, placement_state to) {
       if (set == 0) return;
-      direct.price = and_then(direct.price, problem, what, problem.shard(problem.start), problem.shard(at),
-                                     problem.shard(to), problem.along(set));
-      direct.transitions[direct.price.moves - 1] = {what, to};
-      at                                         = to;
+      direct.price = and_then(direct.price, problem, kind, problem.shard(problem.start), problem.shard(state),
+                                      problem.shard(to), problem.along(set));
+      direct.transitions[direct.price.moves - 1] = {kind, to};
+      state                                      = to;
     };
     axis_set leaving = 0;
     axis_set coming  = 0;
     for (int d = 0; d < problem.rank; ++d) {
-      leaving |= now.over[d].set();
+      leaving |= lists.over[d].set();
       coming |= goal.over[d].set();
     }
-    axis_set const unreduced = now.unreduced;
-    now.unreduced            = 0;
-    go(transfer_kind::all_reduce, unreduced, problem.state_of(now));
+    axis_set const unreduced = lists.unreduced;
+    lists.unreduced          = 0;
+    go(transfer_kind::all_reduce, unreduced, problem.state_of(lists));
     go(transfer_kind::all_gather, leaving, {});
     go(transfer_kind::slice, coming, problem.goal);
   }
