@@ -1,4 +1,4 @@
-// The layout fixture: runs a program under many layouts, some with sizes that do not divide, and compares
+// The layout fixture: runs a program under twelve layouts, some with sizes that do not divide, and compares
 // each run with one process. A complete test of an operation:
 //
 //   #include "../layout_fixture.hpp"

@@ -11,7 +11,7 @@
 #   `folder/file.hpp: name, name`   each of the names is in that file
 #   `name`            in docs/walk.md: is in the sources
 # In the README, which has at most 130 lines: what hello_layouts prints; and of each claim in a list the tests and the figures in a comment,
-#   <!-- tests: FILE FILE; figures: FILE: NUMBER NUMBER -->   the files are there, and the README's numbers are words of the page that has them
+#   <!-- tests: FILE FILE; figures: FILE: NUMBER = WORDS; NUMBER = WORDS -->   the files are there; the first line of FILE that has WORDS has NUMBER
 # Other blocks (sh, cmake, console) are not compared here: check.readme compiles the README's program and its mistake.
 set -u
 beside=$(dirname "$2")
@@ -76,11 +76,13 @@ while IFS= read -r claim; do
   files=${comment#tests: } files=${files%%;*}
   for file in $files; do [ -f "$file" ] || bad "README.md: there is no test $file of this claim: $claim"; done
   [[ $comment == *figures:* ]] || { ! grep -qE ' [0-9.]+ (s|ms|lines|layouts|%)' <<<"$words" || bad "README.md: this claim does not say which page has its figures: $claim"; continue; }
-  figures=${comment##*figures: } page=${figures%%:*}
-  for figure in ${figures#*:}; do
-    grep -qwF -- "$figure" "$page" || bad "README.md: $page does not have the figure $figure"
-    [[ $words =~ [^0-9.]${figure//./\\.}[^0-9] ]] || bad "README.md: the figure $figure is not in this claim: $claim"
-  done
+  figures=${comment##*figures: } page=${figures%%: *}
+  while IFS='=' read -r figure row; do
+    figure=${figure// /} row=${row# }
+    number="(^|[^0-9.])${figure//./\\.}([^0-9.]|\\.? |$)"
+    [[ -n $row && $(grep -m1 -F -- "$row" "$page") =~ $number ]] || bad "README.md: $page does not have the figure $figure where it says '$row'"
+    [[ $words =~ $number ]] || bad "README.md: the figure $figure is not in this claim: $claim"
+  done < <(tr ';' '\n' <<<"${figures#*: }" | sed 's/^ *//; s/ *$//')
 done <<<"$claims"
 if [ -n "$(numbers docs/tutorial.md text)" ]; then
   run "$tutorial" "$work/checkpoints" >"$work/tutorial" || bad "examples/tutorial failed"

@@ -17,18 +17,18 @@ struct four : dim<4> {};
 }  // namespace
 
 TEST_CASE("weighted_mean over one, several and all dimensions, with its gradients") {
-  check_operation<shape<batch, in, hidden>, drawn{2, 0.3}, shape<batch, in, hidden>>(
+  check_operation<drawn{2, 0.3}, shape<batch, in, hidden>, shape<batch, in, hidden>>(
       [](auto const& x, auto const& w) {
         return std::tuple{weighted_mean<hidden>(x, w), weighted_mean<batch, in>(x, w), weighted_mean(x, w)};
       });
 }
 
 TEST_CASE("weights are broadcast: each counts for all elements along the dimensions that it lacks") {
-  check_operation<shape<batch, hidden>, drawn{2, 0.3}, shape<batch>>([](auto const& x, auto const& w) {
+  check_operation<drawn{2, 0.3}, shape<batch, hidden>, shape<batch>>([](auto const& x, auto const& w) {
     return std::tuple{weighted_mean(x, w), weighted_mean<batch>(x, w), weighted_mean<hidden>(x, w),
                       weighted_mean(w, w)};
   });
-  check_operation<shape<batch>, drawn{2, 0.3}, shape<batch, hidden>>(
+  check_operation<drawn{2, 0.3}, shape<batch>, shape<batch, hidden>>(
       [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, w); });
   check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
       [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, exp(w)); });
