@@ -19,7 +19,7 @@ using namespace meshtf;
 
 namespace {
 
-// # Dimensions, meshes, layouts
+//# Dimensions, meshes, layouts
 
 //= batch = mtf.Dimension("batch", 8) || a number in a shape || a number in a shape
 struct batch : dim<8> {};
@@ -78,7 +78,7 @@ static_assert(split_over<mixed, shape<batch>> == axis_set_of<grid, axes<rows>> &
               split_over<mixed, shape<length>> == 0);
 
 //= mtf.tensor_dim_to_mesh_dim_size(layout, mesh_shape, batch), mtf.tensor_dim_to_size_per_split(layout,
-// mesh_shape, batch)
+//= mesh_shape, batch)
 static_assert(placed_under<mixed, batch>.parts == 2 && placed_under<mixed, batch>.allocated_extent() == 4);
 
 //= mesh_impl.slice_shape(shape)
@@ -108,17 +108,17 @@ static_assert(product_plan::local.m == 4 && product_plan::local.n == 8 && produc
 static_assert(std::same_as<machine<mixed>, process_mesh<grid>> &&
               std::same_as<machine<dry<mixed>>, ledger<grid>>);
 
-// # Values
+//# Values
 void values(process_mesh<grid>& m) {
   using L            = mixed;
   auto const numbers = xt::xarray<float>::from_shape({8, 12});
 
   //= mtf.import_tf_tensor(mesh, array, shape), mesh_impl.make_slices || torch.from_numpy(array) ||
-  // jax.device_put(array, sharding)
+  //= jax.device_put(array, sharding)
   auto const x = from_global<float, L, batch, model>(m, numbers);
 
   //= mtf.import_fully_replicated(mesh, array, shape) || distribute_tensor(x, mesh, [Replicate()]) ||
-  // jax.device_put(array, replicated)
+  //= jax.device_put(array, replicated)
   auto const same = from_global<float, whole, batch, model>(m, numbers);
 
   //= mtf.anonymize(x) || x.full_tensor() || lax.with_sharding_constraint(x, replicated)
@@ -128,7 +128,7 @@ void values(process_mesh<grid>& m) {
   auto const all = to_global(x);
 
   //= mtf.import_laid_out_tensor(mesh, slices, shape) || DTensor.from_local(part, mesh, placements) ||
-  // jax.make_array_from_process_local_data
+  //= jax.make_array_from_process_local_data
   tensor<float, L, batch, model> laid_out{m};
   laid_out.local() = xt::ones<float>({4, 12});
 
@@ -148,7 +148,7 @@ void values(process_mesh<grid>& m) {
   tensor<float, L, batch, model> const nothing{m};
 
   //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape), mtf.ones_like(x) || torch.ones(8, 12) ||
-  // jnp.ones((8, 12))
+  //= jnp.ones((8, 12))
   auto const ones = nothing + 1;
 
   //= mtf.range(mesh, vocab, tf.int32) || torch.arange(16) || jnp.arange(16)
@@ -179,11 +179,11 @@ void values(process_mesh<grid>& m) {
   [[maybe_unused]] extent const row = m.coordinate<rows>(), column = m.coordinate<cols>();
 
   //= mtf.processor_coordinates_to_pnum(mesh_shape, [row, column]), mesh_impl.laid_out_pnum() ||
-  // mesh.get_rank() || jax.process_index()
+  //= mesh.get_rank() || jax.process_index()
   [[maybe_unused]] bool const is_row_major = m.rank() == row * cols::size + column;
 
   //= mtf.processor_groups(mesh_shape, ["rows"]), mtf.pnum_to_group(mesh_shape, ["rows"], pnum) ||
-  // mesh.get_group("rows") || an axis name
+  //= mesh.get_group("rows") || an axis name
   [[maybe_unused]] MPI_Comm const group_of_this_process = m.along<rows>();
 
   //= mesh_impl.laid_out_slice_num(shape) || || sharding.devices_indices_map(shape)
@@ -196,7 +196,7 @@ void values(process_mesh<grid>& m) {
   w = stop_gradient(w) + 1;
 }
 
-// # Pointwise
+//# Pointwise
 void pointwise(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1}, 0.5, 2);
@@ -294,7 +294,7 @@ void pointwise(process_mesh<grid>& m) {
   auto const is_equal         = equal(x, y);
 
   //= mtf.greater(x, y), mtf.less_equal(x, y), mtf.not_equal(x, y) || x > y, x <= y, x != y || x > y, x <= y,
-  // x != y
+  //= x != y
   auto const is_greater    = greater(x, y);
   auto const is_less_equal = less_equal(x, y);
   auto const is_other      = not_equal(x, y);
@@ -311,7 +311,7 @@ void pointwise(process_mesh<grid>& m) {
   auto const whole_numbers = cast<int>(x);
 
   //= mtf.to_float(i), mtf.to_int32(x), mtf.to_bfloat16(x) || i.float(), x.int(), x.bfloat16() ||
-  // i.astype(jnp.float32)
+  //= i.astype(jnp.float32)
   auto const floats = cast<float>(i);
   auto const narrow = cast<bfloat16>(x);
 
@@ -325,7 +325,7 @@ void pointwise(process_mesh<grid>& m) {
   auto const loss = sigmoid_cross_entropy(x, y);
 }
 
-// # Along dimensions
+//# Along dimensions
 void reductions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
@@ -409,7 +409,7 @@ void reductions(process_mesh<grid>& m) {
   auto const ids = sample<hidden>(x, {.seed = 7}, 0.8);
 }
 
-// # Products
+//# Products
 void products(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -422,7 +422,7 @@ void products(process_mesh<grid>& m) {
   auto const h = einsum<batch, length, hidden>(x, w);
 
   //= mtf.einsum([x, w, v], output_shape=[batch, length]) || torch.einsum("blm,mh,hm->bl", x, w, v) ||
-  // jnp.einsum("blm,mh,hm->bl", x, w, v)
+  //= jnp.einsum("blm,mh,hm->bl", x, w, v)
   auto const of_three = einsum<batch, length>(x, w, v);
 
   //= mtf.matmul(x, w) || x @ w || x @ w
@@ -472,7 +472,7 @@ void products(process_mesh<grid>& m) {
   auto const unpadded = attention<length, memory, key>(q, k, k, with_mask(visible));
 }
 
-// # Layers
+//# Layers
 void layers(process_mesh<grid>& m) {
   using L          = mixed;
   auto const x     = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -514,7 +514,7 @@ void layers(process_mesh<grid>& m) {
   auto const h = gated(small(inputs) + adaptive(ids) + x + broadcast<batch, length, model>(positions));
 }
 
-// # Shapes, indices, placements
+//# Shapes, indices, placements
 void shapes(process_mesh<grid>& m) {
   using L          = mixed;
   auto const x     = random_uniform<float, L, batch, length, hidden>(m, {.seed = 1});
@@ -536,7 +536,7 @@ void shapes(process_mesh<grid>& m) {
   auto const again = merge_dims<heads, depth, hidden>(parts);
 
   //= mtf.broadcast(x, [batch, length, hidden]), mesh_impl.broadcast_impl || b.expand(8, 4, 16) ||
-  // jnp.broadcast_to(b, (8, 4, 16))
+  //= jnp.broadcast_to(b, (8, 4, 16))
   auto const b    = random_uniform<float, L, hidden>(m, {.seed = 4});
   auto const wide = broadcast<batch, length, hidden>(b);
 
@@ -556,7 +556,7 @@ void shapes(process_mesh<grid>& m) {
   auto const picked = gather<length>(x, places);
 
   //= || x.scatter(1, places[..., None].expand(-1, -1, 16), picked) || jax.vmap(lambda a, p, b:
-  // a.at[p].set(b))(x, places, picked)
+  //= a.at[p].set(b))(x, places, picked)
   auto const put_back = scatter<length>(x, places, picked);
 
   //= mtf.one_hot(ids, vocab) || F.one_hot(ids, 16) || jax.nn.one_hot(ids, 16)
@@ -576,7 +576,7 @@ void shapes(process_mesh<grid>& m) {
   auto const padded_x = pad<length, six>(x, 1);
 
   //= mtf.stack([x, y], "two"), mtf.unstack(both, two) || torch.stack([x, y]), both.unbind() || jnp.stack([x,
-  // y]), jnp.unstack(both)
+  //= y]), jnp.unstack(both)
   auto const both    = stack<two>(x, x);
   auto const singles = unstack<two>(both);
 
@@ -584,7 +584,7 @@ void shapes(process_mesh<grid>& m) {
   auto const of_list = stack<two>(std::vector{x, x});
 
   //= mtf.shift(x, 1, length, wrap=False) || F.pad(x, (0, 0, 1, 0))[:, :-1] || jnp.pad(x, ((0, 0), (1, 0), (0,
-  // 0)))[:, :-1]
+  //= 0)))[:, :-1]
   auto const later = shift<length>(x, 1);
 
   //= mtf.shift(x, 1, length, wrap=True) || x.roll(1, 1) || jnp.roll(x, 1, 1)
@@ -597,11 +597,11 @@ void shapes(process_mesh<grid>& m) {
   auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
 
   //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are
-  // windows || = F.conv_transpose1d(z.mT, w, padding=1).mT || = lax.conv_transpose(z, w, (1,), "SAME")
+  //= windows || = F.conv_transpose1d(z.mT, w, padding=1).mT || = lax.conv_transpose(z, w, (1,), "SAME")
   auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
 
   //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the
-  // layout's; = mtf.layers.conv3d has a window more || F.conv2d || lax.conv
+  //= layout's; = mtf.layers.conv3d has a window more || F.conv2d || lax.conv
   struct height : dim<4> {};
   struct width : dim<4> {};
   struct k_h : dim<3> {};
@@ -617,7 +617,7 @@ void shapes(process_mesh<grid>& m) {
   auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
 
   //= mtf.layers.batch_norm(x, is_training, momentum=0.9), and its update_ops || nn.BatchNorm1d(16)(x.mT).mT
-  //|| nnx.BatchNorm(16, rngs=rngs)(x)
+  //= || nnx.BatchNorm(16, rngs=rngs)(x)
   nn::batch_norm<float, L, hidden> by_batch{m};
   auto const normed = by_batch(x);
 
@@ -630,7 +630,7 @@ void shapes(process_mesh<grid>& m) {
   auto const filtered = layer(x);
 
   //= || nn.ConvTranspose2d(3, 12, 3, padding=1)(image.movedim(-1, 1)).movedim(1, -1) || nnx.ConvTranspose(3,
-  // 12, (3, 3), rngs=rngs)(image)
+  //= 12, (3, 3), rngs=rngs)(image)
   nn::conv_transpose<float, L, key, model, window<height, k_h>, window<width, k_w>> spreading{m,
                                                                                               he_normal{8}};
   auto const spread_image = spreading(image);
@@ -649,7 +649,7 @@ void shapes(process_mesh<grid>& m) {
   auto const backwards = flip<length>(x);
 
   //= an einsum with a one-hot || table.index_add(0, ids.flatten(), updates.flatten(0, 1)) ||
-  // table.at[ids].add(updates)
+  //= table.at[ids].add(updates)
   auto const updates = random_uniform<float, L, batch, length, model>(m, {.seed = 5});
   auto const added   = scatter_add<vocab>(table, ids, updates);
 
@@ -665,24 +665,24 @@ void shapes(process_mesh<grid>& m) {
   auto const running = cumsum<length>(x);
 }
 
-// # Between processes
+//# Between processes
 constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   tensor<float, L, batch, length, model> const x{m};
 
   //= mesh_impl.alltoall(x, rows, split_axis=1, concat_axis=0) || dist.all_to_all_single || lax.all_to_all(x,
-  //"rows", 1, 0)
+  //= "rows", 1, 0)
   auto const by_length_now = reshard<by_length>(x);
 
   //= mesh_impl.allconcat(x, rows, concat_axis=1) || dist.all_gather_into_tensor || lax.all_gather(x, "rows",
-  // axis=1)
+  //= axis=1)
   auto const on_all = reshard<whole>(by_length_now);
 
   //= mesh_impl.allsplit(x, rows, split_axis=0) || each process takes its shard || each process takes its
-  // shard
+  //= shard
   auto const by_batch_again = reshard<mixed>(on_all);
 
   //= mesh_impl.allreduce(x, [rows], "SUM"), where the shards of batch have been summed || dist.all_reduce(x)
-  //|| lax.psum(x, "rows")
+  //= || lax.psum(x, "rows")
   auto const total = sum<batch>(x);
 
   //= mesh_impl.allreduce(x, [rows], "MAX") || dist.all_reduce(x, ReduceOp.MAX) || lax.pmax(x, "rows")
@@ -697,14 +697,14 @@ static_assert(moved.calls<collective::all_to_all>() == 1 && moved.calls<collecti
 static_assert(moved.calls<collective::all_reduce>() == 2 && moved.calls<collective::neighbours>() == 1 &&
               moved.calls() == 5);
 
-// # Functions of one's own
+//# Functions of one's own
 void functions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
   parameter<float, L, hidden> w{m, normal{.seed = 2}};
 
   //= mtf.recompute_grad(f, [x]), transformer.LayerStack(recompute_grads=True) ||
-  // torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
+  //= torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
   auto const y = recompute([&](auto const& v) { return tanh(v * w); }, x);
 
   //= mtf.custom_gradient(f, grad_f, [x]) || torch.autograd.Function || jax.custom_vjp
@@ -712,12 +712,12 @@ void functions(process_mesh<grid>& m) {
                                       [](auto const& dz, auto const&) { return dz; }, x);
 
   //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map ||
-  // shard_map
+  //= shard_map
   auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>(
       [](auto&& z, auto const& v) { z = xt::exp(v); }, x);
 
   //= mtf.slicewise(f, [x], ..., grad_function=grad_f), mtf.GenericGradOperation || DTensor's local_map of a
-  // torch.autograd.Function || = shard_map of a jax.custom_vjp
+  //= torch.autograd.Function || = shard_map of a jax.custom_vjp
   auto const mine_too = slicewise<shape<batch, hidden>, splittable<batch, hidden>>(
       [](auto&& z, auto const& v) { z = xt::exp(v); },
       [](auto const& dz, auto const& v) { return dz * exp(v); }, x);
@@ -728,7 +728,7 @@ void functions(process_mesh<grid>& m) {
   auto const dw = finish(gradient(w));
 }
 
-// # Loops
+//# Loops
 void loops(process_mesh<grid>& m) {
   using L = mixed;
 
@@ -744,7 +744,7 @@ void loops(process_mesh<grid>& m) {
   auto const added_up_once = finish(total);
 }
 
-// # Layers
+//# Layers
 void plain_layers(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -763,11 +763,11 @@ void plain_layers(process_mesh<grid>& m) {
   nn::embedding<float, L, vocab, model> const tokens{m, normal{.seed = 4}};
 
   //= mtf.layers.dense_relu_dense(x, hidden), transformer_layers.DenseReluDense || nn.Sequential ||
-  // nn.Sequential
+  //= nn.Sequential
   nn::feed_forward<float, L, model, hidden> const to_hidden_and_back{m, seeds, 0.02, 0.02};
 
   //= mtf.layers.multihead_attention(x, ...), transformer_layers.SelfAttention || nn.MultiheadAttention ||
-  // nn.MultiHeadDotProductAttention
+  //= nn.MultiHeadDotProductAttention
   nn::self_attention<float, L, length, model, heads, key> const attends{m, seeds, 0.02, 0.02};
   auto const z = attends(norm(x)) + to_hidden_and_back(root_mean_square(x));
 
@@ -781,7 +781,7 @@ void plain_layers(process_mesh<grid>& m) {
   auto const y = crosses(x, encoded, with_mask(visible));
 }
 
-// # Training
+//# Training
 struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
 };
@@ -821,11 +821,11 @@ struct optimizers {
   sgd plain{0.1};
 
   //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) ||
-  // optax.adafactor(1e-2)
+  //= optax.adafactor(1e-2)
   adafactor factored{1e-2};
 
   //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) ||
-  // optax.sgd(0.1, 0.9)
+  //= optax.sgd(0.1, 0.9)
   momentum heavy{0.1, 0.9};
 
   //= no counterpart || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3, weight_decay=0.01)
@@ -836,11 +836,11 @@ struct optimizers {
   lamb by_layers{1e-3};
 
   //= || swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999)) ||
-  // optax.incremental_update(w, average, 1 - 0.999)
+  //= optax.incremental_update(w, average, 1 - 0.999)
   averaged<adamw> smoothed{0.999, 1e-3};
 
   //= || lr_scheduler.SequentialLR of LinearLR and CosineAnnealingLR || optax.warmup_cosine_decay_schedule(0,
-  // 1e-3, 100, 5000, 1e-4)
+  //= 1e-3, 100, 5000, 1e-4)
   warmup_cosine schedule{.peak = 1e-3, .warmup_steps = 100, .total_steps = 5000, .floor = 1e-4};
 };
 
@@ -859,14 +859,14 @@ void settings(training<mixed>& t, extent step) {
   t.opt.rate = all.schedule(step);
 
   //= mtf.optimize.AdamWeightDecayOptimizer(exclude_from_weight_decay=["norm"]) || {"params":
-  // norm.parameters(), "weight_decay": 0} || optax.masked
+  //= norm.parameters(), "weight_decay": 0} || optax.masked
   t.opt.treat(parameters(t.net.norm), {.decays = false});
 
   //= graph.make_variables_untrainable([w]) || w.requires_grad_(False) || optax.set_to_zero() for these
   t.opt.treat(parameters(t.net.positions.table), {.frozen = true});
 
   //= mtf.optimize.SgdMultiLROptimizer, AdamWithDecayMultiLROptimizer || {"params": tokens.parameters(), "lr":
-  // 1e-4} || optax.multi_transform
+  //= 1e-4} || optax.multi_transform
   t.opt.treat(parameters(t.net.tokens), {.rate = 0.1});
 }
 
@@ -885,11 +885,11 @@ void micro_batches(process_mesh<grid>& m) {
 // Compiled alone: it would write files.
 [[maybe_unused]] void files(training<mixed>& t, log_to& log, std::uint64_t step) {
   //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) ||
-  // orbax.checkpoint
+  //= orbax.checkpoint
   save(parameters(t.net), t.opt, {.step = step}, "folder");
 
   //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) ||
-  // orbax.checkpoint
+  //= orbax.checkpoint
   step = load(parameters(t.net), t.opt, "folder").step;
 
   //= || print(*net.state_dict(), sep="\n") || jax.tree.map(jnp.shape, parameters)
@@ -919,7 +919,7 @@ using best                      = best_layout<product_recorded, grid, candidates
     rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
 
 //= auto_mtf.memory_estimator.MemoryEstimator || torch.cuda.max_memory_allocated(), of a run ||
-// compiled.memory_analysis()
+//= compiled.memory_analysis()
 static_assert(dry_run<product_of_two, best>().peak_bytes() <= dry_run<product_of_two, mixed>().peak_bytes());
 
 }  // namespace

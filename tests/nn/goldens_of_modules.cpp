@@ -1,5 +1,6 @@
-// Cross attention and a transposed convolution beside modules of torch.nn: the same results and gradients,
-// whatever the layout. See tests/golden/README.md. test: processes 1 4
+// Cross attention and a transposed convolution compared with modules of torch.nn: the same results and
+// gradients under every layout. See tests/golden/README.md.
+// test: processes 1 4
 #include "../golden.hpp"
 
 #include <meshtf/meshtf.hpp>

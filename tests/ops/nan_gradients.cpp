@@ -13,7 +13,7 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf          = std::numeric_limits<double>::infinity();
 
-struct nine : dim<9> {};  // a batch, and numbers beside it
+struct nine : dim<9> {};  // a batch, and numbers to compare with
 struct eight : dim<8> {};
 struct three : dim<3> {};
 struct taps : dim<2> {};

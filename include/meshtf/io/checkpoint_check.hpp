@@ -163,7 +163,7 @@ MESHTF_DEFINE void checkpoint_check::optimizer(std::string const& expected) cons
 }
 
 /// The most arrays that one message lists of a kind.
-inline constexpr std::size_t most_listed = 100;
+inline constexpr std::size_t max_listed = 100;
 
 MESHTF_DEFINE void checkpoint_check::expects(std::string const& name, safetensors_array const& expected) {
   names_.push_back(name);
@@ -181,10 +181,10 @@ MESHTF_DEFINE void checkpoint_check::expects(std::string const& name, safetensor
 
 MESHTF_DEFINE std::string checkpoint_check::spelled_list(std::vector<named_array> const& arrays) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(arrays.size(), most_listed); ++i)
+  for (std::size_t i = 0; i < std::min(arrays.size(), max_listed); ++i)
     text +=
         (text.empty() ? "'" : "; '") + spelled_text(arrays[i].name) + "', " + spelled_array(arrays[i].array);
-  if (arrays.size() > most_listed) text += "; and " + std::to_string(arrays.size() - most_listed) + " more";
+  if (arrays.size() > max_listed) text += "; and " + std::to_string(arrays.size() - max_listed) + " more";
   return text;
 }
 
@@ -200,7 +200,7 @@ MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check:
     std::vector<named_array> const& surplus) const {
   std::vector<std::pair<std::string, std::string>> found;
   // it compares each with each
-  if (missing_.size() > most_listed || surplus.size() > most_listed) return found;
+  if (missing_.size() > max_listed || surplus.size() > max_listed) return found;
   for (auto const& [name, array] : missing_) {
     named_array const* best = nullptr;
     std::size_t max_value   = 0;
@@ -257,10 +257,10 @@ MESHTF_DEFINE void checkpoint_check::finish(bool all) {
   else if (!surplus.empty())
     text = "expected nothing in " + path_ + " but what this model has, got " + spelled_list(surplus) +
            remedy_for_names(surplus);
-  for (std::size_t i = 0; i < std::min(others_.size(), most_listed); ++i)
+  for (std::size_t i = 0; i < std::min(others_.size(), max_listed); ++i)
     text += (text.empty() ? "expected " : "; expected ") + others_[i];
-  if (others_.size() > most_listed)
-    text += "; and so " + std::to_string(others_.size() - most_listed) + " more";
+  if (others_.size() > max_listed)
+    text += "; and so " + std::to_string(others_.size() - max_listed) + " more";
   if (!text.empty()) throw data_error(text);
 }
 

@@ -46,7 +46,7 @@ struct rejected {
   static constexpr extent size = 0;
   constexpr short value() const { return 0; }  // converts to every element type without a warning
   constexpr rejected local() const { return {}; }
-  constexpr rejected addend() const { return {}; }
+  constexpr rejected local_terms() const { return {}; }
   constexpr bool needs_gradient() const { return false; }
   /// Of `with_bias(b)`.
   constexpr rejected and_segments(auto const&...) const { return {}; }
