@@ -597,7 +597,7 @@ void shapes(process_mesh<grid>& m) {
   auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
 
   //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are
-  //= windows || = F.conv_transpose1d(z.mT, w, padding=1).mT || = lax.conv_transpose(z, w, (1,), "SAME")
+  //= windows || F.conv_transpose1d(z.mT, w, padding=1).mT || lax.conv_transpose(z, w, (1,), "SAME")
   auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
 
   //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the
@@ -717,7 +717,7 @@ void functions(process_mesh<grid>& m) {
       [](auto&& z, auto const& v) { z = xt::exp(v); }, x);
 
   //= mtf.slicewise(f, [x], ..., grad_function=grad_f), mtf.GenericGradOperation || DTensor's local_map of a
-  //= torch.autograd.Function || = shard_map of a jax.custom_vjp
+  //= torch.autograd.Function || shard_map of a jax.custom_vjp
   auto const mine_too = slicewise<shape<batch, hidden>, splittable<batch, hidden>>(
       [](auto&& z, auto const& v) { z = xt::exp(v); },
       [](auto const& dz, auto const& v) { return dz * exp(v); }, x);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 root = Path(__file__).parents[2]
 page, readme = root / "docs/bugs_of_others.md", root / "README.md"
-outcomes = ["compile error", "impossible to write", "right result", "run-time error", "owed"]
+outcomes = ["compile error", "impossible to write", "right result", "run-time error", "not yet"]
 mark = re.compile(r"(<!-- outcomes -->\n).*?(<!-- end -->)", re.S)
 
 

@@ -44,6 +44,7 @@ def cell(lines):
     joined = re.sub(r"\s+", " ", " ".join(lines).removeprefix("// ").replace("[[maybe_unused]] ", ""))
     for comment in re.findall(r"\s*//[^\n]*$", joined):
         joined = joined.removesuffix(comment)
+    joined = re.sub(r"(?<=\()\s+|(?<=\w\{)\s+|(?<=\))\s+(?=\.\w)", "", joined)  # where a line was broken
     return code(joined)
 
 

@@ -83,10 +83,11 @@ static_assert(Layout<stray> && std::same_as<axes_of<stray, hidden>, axes<>>);
 static_assert(Layout<dry<mixed>> && is_dry<dry<mixed>> && !is_dry<mixed>);
 static_assert(std::same_as<actual<dry<mixed>>, mixed> && std::same_as<actual<mixed>, mixed>);
 static_assert(std::same_as<axes_of<dry<mixed>, batch>, axes<pods, rows>>);
-static_assert(std::same_as<layout_beside<mixed, rules>, rules> &&
-              std::same_as<layout_beside<dry<mixed>, rules>, dry<rules>>);
-static_assert(std::same_as<layout_beside<mixed, dry<rules>>, rules> &&
-              std::same_as<layout_beside<dry<mixed>, dry<rules>>, dry<rules>>);
+struct by_cols : layout<grid, split<batch, cols>> {};
+static_assert(std::same_as<layout_beside<mixed, by_cols>, by_cols> &&
+              std::same_as<layout_beside<dry<mixed>, by_cols>, dry<by_cols>>);
+static_assert(std::same_as<layout_beside<mixed, dry<by_cols>>, by_cols> &&
+              std::same_as<layout_beside<dry<mixed>, dry<by_cols>>, dry<by_cols>>);
 static_assert(std::same_as<dry<stray>::rules_verdict, stray::rules_verdict>);
 
 // a dimension, a mesh and a number are no layouts

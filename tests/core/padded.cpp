@@ -47,7 +47,7 @@ struct two_rules : layout<grid, split<batch, rows>, padded<batch, cols>> {};
 static_assert(std::same_as<two_rules::rules_verdict, two_rules_for_dim<batch>>);
 struct stutter : layout<grid, padded<batch, cols, cols>> {};
 static_assert(std::same_as<stutter::rules_verdict, axis_splits_dim_twice<cols, batch>>);
-static_assert(examine(std::array{placed{.size = 10, .parts = 4, .over = {{1}, 1}, .pads = true}}).what ==
+static_assert(examine(std::array{placed{.size = 10, .parts = 4, .over = {{1}, 1}, .pads = true}}).reason ==
               placement_fault::none);
 
 // the dry twin places alike

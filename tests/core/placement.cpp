@@ -65,16 +65,16 @@ static_assert(
 // the rule is a function of values: a search can call it for layouts that no type names
 constexpr placed by_rows{.size = 8, .parts = 2, .over = {{0}, 1}};
 constexpr placed ragged{.size = 9, .parts = 2, .over = {{1}, 1}};
-static_assert(examine(std::array{by_rows, by_rows}).what == placement_fault::two_dims);
-static_assert(examine(std::array{by_rows, placed{.size = 8}}).what == placement_fault::none);
-static_assert(examine(std::span<placed const>{}).what == placement_fault::none);
+static_assert(examine(std::array{by_rows, by_rows}).reason == placement_fault::two_dims);
+static_assert(examine(std::array{by_rows, placed{.size = 8}}).reason == placement_fault::none);
+static_assert(examine(std::span<placed const>{}).reason == placement_fault::none);
 
 // the first fault is told, with the places of the dimensions and the axis
 constexpr placement_fault both = examine(std::array{placed{.size = 8}, by_rows, ragged, by_rows});
-static_assert(both.what == placement_fault::ragged && both.first == 2);
+static_assert(both.reason == placement_fault::ragged && both.first == 2);
 constexpr placement_fault shared =
     examine(std::array{placed{.size = 8}, by_rows, placed{.size = 8}, by_rows});
-static_assert(shared.what == placement_fault::two_dims && shared.first == 1 && shared.second == 3 &&
+static_assert(shared.reason == placement_fault::two_dims && shared.first == 1 && shared.second == 3 &&
               shared.axis == 0);
 
 }  // namespace

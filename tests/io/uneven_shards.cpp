@@ -148,12 +148,12 @@ void check_view() {
 /// Whatever is not local becomes NaN, found without the code that is tested.
 template<class T, class M>
 void spoil_padding(process_mesh<M>& m, detail::kept_array<T, M> const& array, bool all) {
-  std::vector<bool> local(static_cast<std::size_t>(array.parts.size));
+  std::vector<bool> held_here(static_cast<std::size_t>(array.parts.size));
   for_each_run(array.dims, m.place(),
-               [&](extent local, extent, extent n) { std::fill_n(local.begin() + local, n, !all); });
+               [&](extent local, extent, extent n) { std::fill_n(held_here.begin() + local, n, !all); });
   extent const first = m.rank_along(array.parts.over) * array.parts.part();
   for (extent i = 0; i < array.parts.part(); ++i)
-    if (first + i >= array.parts.size || !local[static_cast<std::size_t>(first + i)])
+    if (first + i >= array.parts.size || !held_here[static_cast<std::size_t>(first + i)])
       array.data->data()[i] = std::numeric_limits<T>::quiet_NaN();
 }
 

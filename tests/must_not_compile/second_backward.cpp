@@ -1,4 +1,4 @@
-// error: an earlier backward has used up the tape of this value: compute it again for each, or call backward(a + b) once
+// error: an earlier backward has used up the tape of this value: call backward(a + b) once
 // error: backward<float
 #include <meshtf/planning.hpp>
 
@@ -19,8 +19,7 @@ consteval bool learns() {
   backward(first + second);
 #else
   backward(first);
-  // an earlier backward has used up the tape of this value: compute it again for each, or call backward(a +
-  // b) once
+  // an earlier backward has used up the tape of this value: compute it again, or call backward(a + b) once
   backward(second);
 #endif
   return true;

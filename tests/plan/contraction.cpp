@@ -117,7 +117,7 @@ static_assert(is_product(batch_innermost, 3, 20, 40, 30) && batch_innermost.x.ne
 constexpr auto all_innermost = plan("b=3 m=20 k=30 n=40", "mkb", "knb", "mnb");
 static_assert(all_innermost.x.needed && all_innermost.y.needed && all_innermost.z.needed);
 static_assert(all_innermost.scratch == 3 * (20 * 30 + 30 * 40 + 20 * 40) &&
-              all_innermost.z.at == 3 * (20 * 30 + 30 * 40));
+              all_innermost.z.offset == 3 * (20 * 30 + 30 * 40));
 
 // what only one operand has is summed while it is packed
 constexpr auto one_sided = plan("a=5 m=20 k=30 n=40", "amk", "kn", "mn");

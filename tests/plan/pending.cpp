@@ -195,8 +195,8 @@ TEST_CASE("uses of a pending value: what is claimed holds, what is refused would
       INFO(p.name << " of kind " << int(before));
       auto const claim = after(p.how, before);
       if (claim.sound()) {
-        CHECK(always(p, before, claim.what));
-        CHECK((claim.what != pending::nothing || before == pending::nothing));
+        CHECK(always(p, before, claim.state));
+        CHECK((claim.state != pending::nothing || before == pending::nothing));
       } else {
         for (pending const k : kinds) {
           INFO("as kind " << int(k));
@@ -239,7 +239,7 @@ TEST_CASE("two pending values that meet: what is claimed holds, what is refused 
       for (pending const y : kinds) {
         INFO("meeting " << int(c.how) << " of kinds " << int(x) << " and " << int(y));
         auto const claim = after(c.how, x, y);
-        if (claim.sound()) CHECK(always(c.all, x, y, claim.what, c.least));
+        if (claim.sound()) CHECK(always(c.all, x, y, claim.state, c.least));
         else
           for (pending const k : kinds) {
             INFO("as kind " << int(k));

@@ -233,7 +233,7 @@ void check_moves(process_mesh<M>& m, three_dims const& from, three_dims const& t
                  std::array<int, 4>& found) {
   auto value = shard_of<T>(m, from);
   for (reshard_move const& move : plan_reshard(from, to, 0, axis_sizes<M>)) {
-    found[move.packs * 2u + move.unpacks] += move.what == transfer_kind::all_to_all;
+    found[move.packs * 2u + move.unpacks] += move.kind == transfer_kind::all_to_all;
     std::vector<T> next(static_cast<std::size_t>(move.result));
     m.move(move, value.data(), next.data());
     value = std::move(next);

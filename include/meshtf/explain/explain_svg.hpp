@@ -271,9 +271,9 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
   for (std::size_t k = 0; k < c.at_peak().sites && k < 6; ++k) {
     held_arrays const& held = c.at_peak().largest[k];
     typename Sheet::line_text words;
-    append(words, bytes_text(held.bytes), " of ", to_string(held.purpose));
+    append(words, bytes_text(held.bytes), " of ", to_string(held.what));
     if (held.site.operation[0] != '\0') append(words, ": ", site_text(held.site));
-    s.line_of_text(words, static_cast<extent>(held.purpose));
+    s.line_of_text(words, static_cast<extent>(held.what));
   }
 }
 

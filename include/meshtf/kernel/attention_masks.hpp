@@ -51,11 +51,11 @@ protected:
   /// one, and whole tiles where it is adjusted.
   range seen_from(extent first, extent rows) const {
     if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
-    extent const from    = view_.first + first;
-    extent const to      = from + rows;
-    extent const ahead   = view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
-    extent const max_end = view_.causal ? to : ahead;
-    extent const end     = std::min(attention_padded(std::max<extent>(max_end, 1)), s_.memories);
+    extent const from       = view_.first + first;
+    extent const to         = from + rows;
+    extent const window_end = view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
+    extent const max_end    = view_.causal ? to : window_end;
+    extent const end        = std::min(attention_padded(std::max<extent>(max_end, 1)), s_.memories);
     extent const begin = view_.reach > 0 ? std::max<extent>(std::min(from - view_.reach + 1, end - 1), 0) : 0;
     return {begin / tile_grain * tile_grain, end};
   }
@@ -95,8 +95,8 @@ protected:
     if (s_.biased) add_biases(begin, count, first, rows, weights);
     static constexpr C infinity = std::numeric_limits<C>::infinity();
     extent const from           = view_.first + first;
-    C const ahead               = view_.reach > 0 ? static_cast<C>(1 - view_.reach) : -infinity;
-    C const low                 = view_.causal ? C{} : ahead;
+    C const earliest            = view_.reach > 0 ? static_cast<C>(1 - view_.reach) : -infinity;
+    C const low                 = view_.causal ? C{} : earliest;
     C const high                = view_.reach > 0 ? static_cast<C>(view_.reach - 1) : infinity;
     bool const open =
         static_cast<C>(from - (begin + count - 1)) >= low && static_cast<C>(from + rows - 1 - begin) <= high;

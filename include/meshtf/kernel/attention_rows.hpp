@@ -64,7 +64,7 @@ protected:
   template<bool Write, class P>
   void expect(row_length const& length, positions<P> const& row) const {
     for (extent e = 0; e < length.n; e += 64 / static_cast<extent>(sizeof(T)))
-      __builtin_prefetch(row.at + e * row.element, Write);
+      __builtin_prefetch(row.data + e * row.element, Write);
   }
 
   /// to[e] = from[e] * factor for `n` elements, with strides `from_step` and `to_step`.
@@ -81,7 +81,7 @@ protected:
                               C* to) const {
     for (extent i = 0; i < count; ++i) {
       if (i + ahead < count) expect<false>(row, from.from(i + ahead));
-      copy_row(row.n, from.at + i * from.position, from.element, factor, to + i * row.padded, 1);
+      copy_row(row.n, from.data + i * from.position, from.element, factor, to + i * row.padded, 1);
       std::fill_n(to + i * row.padded + row.n, row.padded - row.n, C{});
     }
     std::fill_n(to + count * row.padded, (attention_padded(count) - count) * row.padded, C{});
@@ -91,7 +91,7 @@ protected:
                                          C factor, C* to) const {
     for (extent i = 0; i < count; i += width)
       for (extent e = 0; e < row.n; e += width) {
-        T const* const x = from.at + i * from.position + e * from.element;
+        T const* const x = from.data + i * from.position + e * from.element;
         C* const y       = to + e * columns_ + i;
 
         if (from.element == 1 && i + width <= count && e + width <= row.n) {
@@ -107,7 +107,7 @@ protected:
 
   /// Copies one number for each query.
   void fetch(extent count, positions<C const> const& from, C* to) const {
-    for (extent i = 0; i < count; ++i) to[i] = from.at[i * from.position];
+    for (extent i = 0; i < count; ++i) to[i] = from.data[i * from.position];
     std::fill_n(to + count, columns_ - count, C{});
   }
 
@@ -117,7 +117,7 @@ protected:
               positions<T> const& to) const {
     for (extent i = 0; i < count; ++i) expect<true>(row, to.from(i));
     for (extent i = 0; i < count; ++i)
-      copy_row(row.n, from + i * row.padded, 1, factor(i), to.at + i * to.position, to.element);
+      copy_row(row.n, from + i * row.padded, 1, factor(i), to.data + i * to.position, to.element);
   }
 
   /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
@@ -125,7 +125,7 @@ protected:
                                        positions<T> const& to) const {
     unpack(row, seen, from, [](extent) { return C(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
-      for (extent e = 0; e < row.n; ++e) to.at[j * to.position + e * to.element] = T{};
+      for (extent e = 0; e < row.n; ++e) to.data[j * to.position + e * to.element] = T{};
   }
 
   void scale_rows(row_length const& row, extent rows, C const* factors, C* sums) const {
@@ -138,7 +138,7 @@ protected:
                                           positions<T const> const& y, C* to) const {
     for (extent i = 0; i < count; ++i) {
       C const* const a = packed + i * row.padded;
-      T const* const b = y.at + i * y.position;
+      T const* const b = y.data + i * y.position;
       std::array<batch, 2> sum{batch(C{}), batch(C{})};
       extent e = 0;
       if (y.element == 1) {

@@ -248,7 +248,7 @@ protected:
       lanes::store(logs, found.data());
       lanes::store(factors, row_sum + c);
       for (extent i = c; i < std::min(rows, c + width); ++i)
-        to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
+        to.data[i * to.position] = found[static_cast<std::size_t>(i - c)];
     }
   }
 };

@@ -342,7 +342,7 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
       extent const kept = std::min(r.kept, have);
       std::partial_sort(found, found + kept, found + have);
       for (extent k = 0; k < kept; ++k) {
-        extent const number     = found[k].at;
+        extent const number     = found[k].position;
         extent const p          = number / r.lines.along;
         extent const a          = number % r.lines.along;
         ranked[to + k * r.step] = x[p * s.part_stride + from + a * r.lines.step];

@@ -60,13 +60,13 @@ template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
   constexpr extent width = Lanes::width;
   std::array<batch, Rows * Columns> sum;
   unrolled<Rows * Columns>([&](auto i) __attribute__((always_inline)) { sum[i] = batch(T{}); });
-  for (extent p = 0; p < k; ++p, a.at += a.step, b.at += b.row) {
+  for (extent p = 0; p < k; ++p, a.data += a.step, b.data += b.row) {
     std::array<batch, Columns> right;
     unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
-      right[j] = Lanes::load(b.at + static_cast<extent>(j()) * width);
+      right[j] = Lanes::load(b.data + static_cast<extent>(j()) * width);
     });
     unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
-      batch const left(a.at[static_cast<extent>(i()) * a.row]);
+      batch const left(a.data[static_cast<extent>(i()) * a.row]);
       unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
         constexpr std::size_t to = i() * Columns + j();
         sum[to]                  = times_plus(left, right[j], sum[to]);
@@ -75,7 +75,7 @@ template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
   }
   unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
     unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
-      T* const to       = c.at + static_cast<extent>(i()) * c.row + static_cast<extent>(j()) * width;
+      T* const to       = c.data + static_cast<extent>(i()) * c.row + static_cast<extent>(j()) * width;
       batch const& mine = sum[i() * Columns + j()];
       Lanes::store(add ? Lanes::load(to) + mine : mine, to);
     });
@@ -109,11 +109,11 @@ template<class Lanes, class T, class U>
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
   unrolled<n>([&](auto i) __attribute__((always_inline)) {
-    rows[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * typename Lanes::batch(factor);
+    rows[i] = Lanes::load(from.from(static_cast<extent>(i())).data) * typename Lanes::batch(factor);
   });
   transpose_square<Lanes, U>(rows);
   unrolled<n>([&](auto i) __attribute__((always_inline)) {
-    Lanes::store(rows[i], to.from(static_cast<extent>(i())).at);
+    Lanes::store(rows[i], to.from(static_cast<extent>(i())).data);
   });
 }
 

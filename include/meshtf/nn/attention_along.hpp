@@ -36,8 +36,7 @@ constexpr decltype(auto) gathered(X const& x, std::source_location at) {
 
 /// Terms of an attention to all positions along `Memory`. Segment ids of queries stay where the queries are.
 template<Dimension Memory, class B, class QS, class MS, class M>
-constexpr auto gathered(meshtf::detail::attention_terms<B, QS, MS, M> const& terms,
-                        std::source_location at) {
+constexpr auto gathered(meshtf::detail::attention_terms<B, QS, MS, M> const& terms, std::source_location at) {
   auto const& bias = gathered<Memory>(terms.bias, at);
   auto const& ids  = gathered<Memory>(terms.memory_segments, at);
   auto const& mask = gathered<Memory>(terms.mask, at);

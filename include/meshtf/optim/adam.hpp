@@ -116,7 +116,7 @@ protected:
                                  parameter_list<Part...> const& list) {
     with_next_powers([&, this] {
       take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-        double const own = rate * w.how.rate;
+        double const own = rate * w.settings.rate;
         return function::adam_update<computed<T>>{
             w.decays(min_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
       });

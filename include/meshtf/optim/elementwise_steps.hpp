@@ -65,7 +65,7 @@ private:
   template<class T>
   constexpr void add(trained<T, Machine> const& w) {
     using made = entry_of<T>;
-    if (w.how.frozen) return w.drop_gradient();
+    if (w.settings.frozen) return w.drop_gradient();
     *last_ = machine_->template create<made>(entry{&visit_or_destroy<T>}, w, machine_);
     last_  = &(*last_)->next;
     ++size_;
@@ -74,7 +74,7 @@ private:
   template<class T>
   static constexpr void visit_or_destroy(entry* e, Step* step, typename Step::phase phase_now) {
     auto* const own = static_cast<entry_of<T>*>(e);
-    if (step != nullptr) step->visit(own->what, phase_now);
+    if (step != nullptr) step->visit(own->parameter, phase_now);
     else own->machine->destroy(own);
   }
 

@@ -110,7 +110,7 @@ private:
     }
     template<class T, class Machine, class N>
     constexpr auto update(detail::trained<T, Machine> const& w, N const* factor) const {
-      return function::step_down_by_value<computed<T>, N>{static_cast<computed<T>>(o.rate * w.how.rate),
+      return function::step_down_by_value<computed<T>, N>{static_cast<computed<T>>(o.rate * w.settings.rate),
                                                           factor};
     }
   };

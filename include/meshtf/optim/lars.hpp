@@ -106,7 +106,7 @@ private:
     template<class T, class Machine, class N>
     constexpr auto update(detail::trained<T, Machine> const& w, N const* factor) const {
       using C = computed<T>;
-      return function::lars_update<C, N>{static_cast<C>(o.rate * w.how.rate), static_cast<C>(o.mu),
+      return function::lars_update<C, N>{static_cast<C>(o.rate * w.settings.rate), static_cast<C>(o.mu),
                                          static_cast<C>(adapts(w) ? o.weight_decay : 0), factor};
     }
   };

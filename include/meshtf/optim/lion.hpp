@@ -62,7 +62,7 @@ public:
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
     take_steps("lion::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-      double const own = rate * w.how.rate;
+      double const own = rate * w.settings.rate;
       return function::lion_update<computed<T>>{w.decays(decayed_rank) ? own * weight_decay : 0, own, beta1,
                                                 beta2};
     });

@@ -54,11 +54,11 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
-    take_steps("momentum::step", at, list,
-               [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-                 return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate * w.how.rate),
-                                                               static_cast<computed<T>>(mu), nesterov};
-               });
+    take_steps(
+        "momentum::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+          return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate * w.settings.rate),
+                                                        static_cast<computed<T>>(mu), nesterov};
+        });
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>

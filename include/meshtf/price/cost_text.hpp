@@ -120,7 +120,7 @@ constexpr auto cost_text(cost<M, Capacity> const& c) {
     out += "of these, by call site\n";
     for (std::size_t i = 0; i < held.sites; ++i) {
       held_arrays const& h = held.largest[i];
-      out += left_column(to_string(h.purpose), 25);
+      out += left_column(to_string(h.what), 25);
       out += right_column(thousands_text(h.arrays), 8);
       out += right_column(bytes_text(h.bytes), 13);
       if (auto const site = detail::site_text(h.site); !site.empty()) (out += "  ") += site;

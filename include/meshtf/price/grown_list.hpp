@@ -75,7 +75,7 @@ private:
 
   constexpr bool insert(std::size_t i, std::size_t more) {
     for (place const& p : failed_)
-      if (p.at == i && p.more == more) return false;
+      if (p.position == i && p.more == more) return false;
     for (std::size_t n = i == one_.size() ? longer() - more : 1; n > 0 && n <= longer() - more; ++n) {
       if (!repeats(i + more, i + 2 * more, n)) continue;
       pieces_.push_back({i, i + more, n, i + 2 * more});

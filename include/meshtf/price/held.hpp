@@ -35,9 +35,9 @@ constexpr std::string_view to_string(held_for h) {
 /// Arrays that one call site made and that are alive together. A line in a loop makes several.
 struct held_arrays {
   call_site site{};
-  held_for purpose = held_for::activation;
-  extent arrays    = 0;
-  extent bytes     = 0;
+  held_for what = held_for::activation;
+  extent arrays = 0;
+  extent bytes  = 0;
 };
 
 /// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest

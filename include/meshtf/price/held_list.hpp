@@ -22,7 +22,7 @@ struct held_array {
   extent live;
   extent born;
   extent died;
-  held_for purpose;
+  held_for what;
   held_array* before;
   held_array* next;
 };
@@ -57,7 +57,7 @@ public:
   constexpr void name_latest(extent bytes, held_for purpose) {
     for (held_array* a = last_; a != nullptr && bytes > 0; a = a->before) {
       if (a->died != held_array::never) continue;
-      a->purpose = purpose;
+      a->what = purpose;
       bytes -= a->bytes;
     }
   }
@@ -70,8 +70,7 @@ public:
     for (held_array* a = first_; a != nullptr; a = a->next)
       if (a->died == held_array::never) {
         peak_ += a->bytes;
-        if (a->purpose == held_for::activation || a->purpose == held_for::gradient)
-          a->purpose = held_for::data;
+        if (a->what == held_for::activation || a->what == held_for::gradient) a->what = held_for::data;
       }
     at_start_ = peak_;
   }
@@ -90,7 +89,7 @@ public:
     std::size_t near = 0;
     for (held_array const* a = first_; a != nullptr && a->born <= peak_at_; a = a->next) {
       if (a->died < peak_at_ || a->bytes == 0) continue;
-      held.by_kind[static_cast<std::size_t>(a->purpose)] += a->bytes;
+      held.by_kind[static_cast<std::size_t>(a->what)] += a->bytes;
       held_arrays& h = found(by_site, near, *a);
       ++h.arrays;
       h.bytes += a->bytes;
@@ -116,10 +115,10 @@ private:
     for (std::size_t k = 0; k < count; ++k) {
       if (near == count) near = 0;
       held_arrays& entry = list[near];
-      if (entry.purpose == a.purpose && entry.site == a.site) return entry;
+      if (entry.what == a.what && entry.site == a.site) return entry;
       ++near;
     }
-    list.push_back({a.site, a.purpose});
+    list.push_back({a.site, a.what});
     near = count;
     return list.back();
   }

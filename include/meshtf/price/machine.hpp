@@ -168,7 +168,7 @@ public:
     if (number == 0) return all_full_;
     known_counts const* k = known_;
     while (k->number != number) k = k->before;
-    return k->what;
+    return k->values;
   }
   constexpr counts const& counted() const { return counted(counted_now_); }
   constexpr unsigned counted_number() const { return counted_now_; }
@@ -178,7 +178,7 @@ public:
   constexpr unsigned count(unsigned number) { return std::exchange(counted_now_, number); }
   constexpr unsigned count(counts const& c) {
     known_counts const* k = known_;
-    while (k != nullptr && !(k->what == c)) k = k->before;
+    while (k != nullptr && !(k->values == c)) k = k->before;
     if (k == nullptr) k = known_ = new known_counts{c, known_ == nullptr ? 1 : known_->number + 1, known_};
     return count(k->number);
   }

@@ -176,7 +176,7 @@ struct repetition {
       for (std::size_t i = 0; i < held.sites; ++i)
         for (std::size_t k = 0; k < two.at_peak_.sites; ++k) {
           held_arrays const& before = two.at_peak_.largest[k];
-          if (before.purpose != held.largest[i].purpose || !(before.site == held.largest[i].site)) continue;
+          if (before.what != held.largest[i].what || !(before.site == held.largest[i].site)) continue;
           held.largest[i].arrays += (n - 3) * (three.at_peak_.largest[i].arrays - before.arrays);
           held.largest[i].bytes += (n - 3) * (three.at_peak_.largest[i].bytes - before.bytes);
         }

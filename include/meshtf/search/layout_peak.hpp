@@ -76,10 +76,10 @@ private:
     if (c.if_.pairs.count != 0) {
       key = key_of_axes(listed_dims{dims_of_move(c, searched_)}, l.over);
     } else {
-      key = number_.of[l.split(decides_on(c, searched_))];
+      key = number_.numbers[l.split(decides_on(c, searched_))];
       listed_dims const divisors{c.dims() & searched_};
       for (int k = 0; k < divisors.count; ++k)
-        key = key * number_.count + number_.of[l.over[divisors.dim[k]]];
+        key = key * number_.count + number_.numbers[l.over[divisors.dim[k]]];
     }
     for (int i = known_of_call_[call]; i >= 0; i = known_[i].next)
       if (known_[i].key == key) return known_[i].bytes;

@@ -61,7 +61,7 @@ public:
         if ((joined != 0) != t.if_.joined) continue;
       }
       extent parts = 1;
-      for (int k = 0; k < t.by.count; ++k) parts *= allocated[t.by.dim[k]];
+      for (int k = 0; k < t.divisors.count; ++k) parts *= allocated[t.divisors.dim[k]];
       flops += t.flops * parts;
       passes += t.passes * parts;
     }
@@ -80,10 +80,10 @@ public:
       if (mine.moves) key = key_of_axes(mine.size, over);
       else
         for (int k = 0; k < mine.size.count; ++k)
-          key = key * number_.count + number_.of[over[mine.size.dim[k]]];
+          key = key * number_.count + number_.numbers[over[mine.size.dim[k]]];
       if (mine.decide.count > 0) {
         for (int k = 0; k < mine.decide.count; ++k) others |= over[mine.decide.dim[k]];
-        key = key * number_.count + number_.of[others];
+        key = key * number_.count + number_.numbers[others];
       }
       int e = mine.entry[key % chains];
       while (e >= 0 && entries[e].key != key) e = entries[e].next;
@@ -304,10 +304,10 @@ private:
       int t                          = 0;
       while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
       if (t == terms_.size()) {
-        terms_.push_back({.dims   = dims,
-                          .if_    = when,
-                          .by     = listed_dims{dims},
-                          .decide = listed_dims{when.dims & searched_}});
+        terms_.push_back({.dims     = dims,
+                          .if_      = when,
+                          .divisors = listed_dims{dims},
+                          .decide   = listed_dims{when.dims & searched_}});
       }
       terms_[t].flops += term_at[p].flops;
       terms_[t].passes += term_at[p].passes;

@@ -176,7 +176,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set unreduced, resha
             });
         if (fits) return;
         // the moves back can't add up these sums, so they are finished first
-        static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.what == reshard_fault::none,
+        static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.reason == reshard_fault::none,
                       "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
                       "intermediate layout");
         auto whole = dz;

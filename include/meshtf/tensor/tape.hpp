@@ -196,9 +196,7 @@ constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
   if (!loss.needs_gradient()) detail::throw_no_gradient();
   if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
-    throw software_error(
-        "an earlier backward has used up the tape of this value: compute it again for each, or call "
-        "backward(a + b) once");
+    throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
   {
     auto one = tensor<T, L>::uninitialised(m);
     m.fill(1, T{1}, one.data());

@@ -114,13 +114,13 @@ struct windows_taken_in_parts {
     handle wide[Plan::dims]{};
     handle seen{};
     for (int i = 0; i < Plan::dims; ++i) {
-      extent const allocated = x.now[x.loops.along[i]];
+      extent const allocated = x.widened[x.loops.along[i]];
       extent const before    = numbers::reach[i].before;
       extent const after     = numbers::reach[i].after;
       if (before + after == 0) continue;
       auto const part  = x.part(i, allocated);
       auto const lines = x.lines(i, allocated, allocated + before + after);
-      x.now[x.loops.along[i]] += before + after;
+      x.widened[x.loops.along[i]] += before + after;
       wide[i] = seen = handle::make(m, m, x.elements());
       if (part.parts > 1) widen_rows<T>(m, lines, part, before, after, T{}, nullptr, nullptr);
       else m.run(task::displace<T>{}, lines);
@@ -139,7 +139,7 @@ struct windows_joined_in_parts {
     using handle  = shared<storage<T, M>, M>;
     using numbers = window_numbers<Plan>;
     widening<Plan> x{l};
-    for (int i = 0; i < Plan::dims; ++i) x.now[x.loops.along[i]] += numbers::halo(i);
+    for (int i = 0; i < Plan::dims; ++i) x.widened[x.loops.along[i]] += numbers::halo(i);
     handle narrow[Plan::dims]{};
     auto const wide = handle::make(m, m, x.elements());
     m.fill(x.elements(), T{}, wide->data());
@@ -147,12 +147,12 @@ struct windows_joined_in_parts {
     for (int i = Plan::dims; i-- > 0;) {
       extent const before    = numbers::reach[i].before;
       extent const after     = numbers::reach[i].after;
-      extent const allocated = x.now[x.loops.along[i]] - before - after;
+      extent const allocated = x.widened[x.loops.along[i]] - before - after;
       if (before + after == 0) continue;
-      auto const part         = x.part(i, allocated);
-      auto const lines        = x.lines(i, allocated + before + after, allocated);
-      x.now[x.loops.along[i]] = allocated;
-      narrow[i]               = handle::make(m, m, x.elements());
+      auto const part             = x.part(i, allocated);
+      auto const lines            = x.lines(i, allocated + before + after, allocated);
+      x.widened[x.loops.along[i]] = allocated;
+      narrow[i]                   = handle::make(m, m, x.elements());
       if (part.parts > 1)
         narrow_rows<T>(m, lines, part, before, after, static_cast<T const*>(nullptr), nullptr);
       else m.run(task::displace<T>{}, lines);

@@ -31,11 +31,11 @@ template<class From, class To>
 constexpr reshard_steps const& steps = reshard_plan<From, To, S>::steps;
 
 constexpr bool is(reshard_move const& m, transfer_kind what, extent send, extent result) {
-  return m.what == what && m.send == send && m.result == result;
+  return m.kind == what && m.send == send && m.result == result;
 }
 constexpr bool has(reshard_steps const& s, transfer_kind what) {
   for (reshard_move const& m : s)
-    if (m.what == what) return true;
+    if (m.kind == what) return true;
   return false;
 }
 

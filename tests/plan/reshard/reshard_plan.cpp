@@ -46,7 +46,7 @@ using verdict = typename reshard_plan<From, To, S, Unreduced>::verdict;
 
 constexpr bool is(reshard_move const& m, transfer_kind what, axis_set over, extent send, extent result,
                   extent block) {
-  return m.what == what && m.over == over && m.send == send && m.result == result && m.block == block;
+  return m.kind == what && m.over == over && m.send == send && m.result == result && m.block == block;
 }
 
 // Nothing is to be done between equal placements, and axes of one process make no difference.
@@ -140,7 +140,7 @@ static_assert(payload_of(steps<by_batch, by_lanes>.moves[0], 4) == 192 &&
               sent_by_one(steps<by_batch, by_lanes>.moves[0], 4) == 192 &&
               scratch_of(steps<by_batch, by_lanes>.moves[0], 4) == 0);
 static_assert(steps<by_batch, swapped>.count == 2 &&
-              steps<by_batch, swapped>.moves[0].what == transfer_kind::slice &&
+              steps<by_batch, swapped>.moves[0].kind == transfer_kind::slice &&
               is(steps<by_batch, swapped>.moves[1], transfer_kind::permute, over_rows | over_lanes, 24, 24,
                  24));
 
@@ -165,7 +165,7 @@ static_assert(partner(0).from == 0 && partner(1).from == 2 && partner(2).from ==
 
 // The outer axis of two leaves: they change places first, and only one is gathered.
 static_assert(steps<batch_twice, by_lanes>.count == 2 &&
-              steps<batch_twice, by_lanes>.moves[0].what == transfer_kind::permute &&
+              steps<batch_twice, by_lanes>.moves[0].kind == transfer_kind::permute &&
               is(steps<batch_twice, by_lanes>.moves[1], transfer_kind::all_gather, over_rows, 24, 48, 24));
 
 // Where XLA gathers the whole tensor, and two all-to-alls would do, one joint all-to-all does. Source:

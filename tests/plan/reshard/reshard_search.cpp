@@ -183,7 +183,7 @@ struct rules {
   static price price_of(reshard_steps const& steps, extent wide) {
     price p{};
     for (reshard_move const& m : steps)
-      p = after(p, m.what, sent_by_one(m, wide), m.processes, steps.shard, m.send, m.result);
+      p = after(p, m.kind, sent_by_one(m, wide), m.processes, steps.shard, m.send, m.result);
     return p;
   }
 };
@@ -205,7 +205,7 @@ int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
       reshard_steps const steps = plan_reshard(here, there, unreduced, mesh);
       INFO("from " << Catch::Detail::stringify(places[from].lists) << " unreduced over " << unreduced
                    << " to " << Catch::Detail::stringify(places[to].lists));
-      REQUIRE(steps.fault.what == reshard_fault::none);
+      REQUIRE(steps.fault.reason == reshard_fault::none);
       auto const ours = rules::price_of(steps, wide);
       CHECK(std::get<0>(ours) == std::get<0>(best[to]));
       CHECK(std::get<1>(ours) == std::get<1>(best[to]));

@@ -50,9 +50,9 @@ TEST_CASE("moves bring every element to its place") {
       random_case const c(random, mesh);
       reshard_steps const steps = plan_reshard(c.from, c.to, c.unreduced, mesh);
       INFO("case " << n << " on " << mesh.size() << " axes");
-      REQUIRE(steps.fault.what == reshard_fault::none);
+      REQUIRE(steps.fault.reason == reshard_fault::none);
       REQUIRE(right(c.from, c.to, c.unreduced, mesh, steps));
-      for (reshard_move const& m : steps) ++kinds[m.what];
+      for (reshard_move const& m : steps) ++kinds[m.kind];
     }
   CHECK(kinds.size() == 6);  // each kind of move has been seen
 }
@@ -67,7 +67,7 @@ TEST_CASE("what goes on being a sum is the same sum in its new place") {
       for (placements const* side : {&c.from, &c.to})
         for (placed const& d : *side) rides &= ~d.over.set();
       reshard_steps const steps = plan_reshard(c.from, c.to, c.unreduced & ~rides, mesh, rides);
-      REQUIRE(steps.fault.what == reshard_fault::none);
+      REQUIRE(steps.fault.reason == reshard_fault::none);
       for (reshard_move const& m : steps) REQUIRE((m.over & rides) == 0);
 
       // summed over the other axes only, and each process's own local terms along those that ride
@@ -111,6 +111,6 @@ TEST_CASE("copies that need more loops than a nest has are a fault") {
     to[at(4 + a)].parts   = 2;
   }
   reshard_steps const steps = plan_reshard(from, to, 0, mesh);
-  CHECK(steps.fault.what == reshard_fault::too_many_loops);
+  CHECK(steps.fault.reason == reshard_fault::too_many_loops);
   CHECK(steps.count == 0);
 }

@@ -96,7 +96,7 @@ inline shards after(reshard_move const& m, shards const& before, vec const& mesh
   for (std::size_t p = 0; p < before.size(); ++p) {
     REQUIRE(std::ssize(before[p]) == m.send);
     vec const who = coordinates(static_cast<extent>(p), mesh);
-    if (m.what == transfer_kind::slice) {
+    if (m.kind == transfer_kind::slice) {
       extent offset = 0;
       for (std::size_t a = 0; a < mesh.size(); ++a) offset += who[a] * m.offset[a];
       result[p] = walked(m.pack, before[p], offset, m.result);
@@ -113,19 +113,19 @@ inline shards after(reshard_move const& m, shards const& before, vec const& mesh
     for (std::size_t me = 0; me < group.size(); ++me) {
       vec& mine        = arrived[group[me]];
       auto const block = at(m.block);
-      if (m.what == transfer_kind::permute) {
+      if (m.kind == transfer_kind::permute) {
         auto const from = partners_of(m, mesh, static_cast<extent>(me)).from;
         REQUIRE(partners_of(m, mesh, from).to == static_cast<extent>(me));
         result[group[me]] = before[group.at(at(from))];
         continue;
       }
-      if (m.what == transfer_kind::all_reduce || m.what == transfer_kind::reduce_scatter) {
-        std::size_t const first = m.what == transfer_kind::all_reduce ? 0 : me * block;
+      if (m.kind == transfer_kind::all_reduce || m.kind == transfer_kind::reduce_scatter) {
+        std::size_t const first = m.kind == transfer_kind::all_reduce ? 0 : me * block;
         mine.assign(block, 0);
         for (std::size_t p : group)
           for (std::size_t i = 0; i < block; ++i) mine[i] += packed[p].at(first + i);
       } else {
-        std::size_t const first = m.what == transfer_kind::all_gather ? 0 : me * block;
+        std::size_t const first = m.kind == transfer_kind::all_gather ? 0 : me * block;
         for (std::size_t p : group)
           for (std::size_t i = 0; i < block; ++i) mine.push_back(packed[p].at(first + i));
       }
