@@ -1,5 +1,5 @@
 // error: attention_along_split_dim<length,
-// error: meshtf: attention does not accept these operands: the argument of accepted<> says why
+// error: meshtf: attention needs this dim whole: reshard first
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: heads_are_no_multiple<heads, groups>
-// error: meshtf: attention does not accept these operands: the argument of accepted<> says why
+// error: meshtf: attention needs a multiple of the keys' heads
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: memory_has_other_dims<
-// error: meshtf: attention does not accept these operands: the argument of accepted<> says why
+// error: meshtf: attention's k, v: q's dims, memory for query
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};

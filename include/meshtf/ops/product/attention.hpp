@@ -192,17 +192,26 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
                                typename MS::shape_type>;
   using of_k  = tensor<typename K::element_type, typename K::layout_type>;
   using of_v  = tensor<typename V::element_type, typename V::layout_type>;
-  using verdict = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>,
-                                  typename plan::verdict>;
-  using grouped = sentence<heads_share_keys, verdict>;
+  using verdict   = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>,
+                                    typename plan::verdict>;
+  using grouped   = sentence<heads_share_keys, verdict>;
+  using multiple  = sentence<heads_are_no_multiple, typename grouped::common>;
+  using memory    = sentence<memory_has_other_dims, typename multiple::common>;
+  using term      = sentence<term_has_other_dims, typename memory::common>;
+  using undivided = sentence<attention_along_split_dim, typename term::common>;
   constexpr bool terms_fit =
       term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
   static_assert(accepted<whole>,
                 "meshtf: attention needs a finished value: write attention<...>(finish(q), ...)");
   static_assert(accepted<typename grouped::own>,
                 "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
-  static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>,
-                "meshtf: attention does not accept these operands: the argument of accepted<> says why");
+  static_assert(accepted<typename multiple::own>, "meshtf: attention needs a multiple of the keys' heads");
+  static_assert(accepted<typename memory::own>, "meshtf: attention's k, v: q's dims, memory for query");
+  static_assert(accepted<typename term::own>, "meshtf: bias and segments of attention: q's dims, or memory");
+  static_assert(accepted<with_reshard<typename undivided::own, X, K, V>>,
+                "meshtf: attention needs this dim whole: reshard first");
+  static_assert(accepted<typename undivided::common>,
+                "meshtf: attention needs q, k, v of one type and layout, with these dims");
   static_assert(
       terms_fit,
       "meshtf: the bias of attention has the queries' elements and layout, segment ids are int and have "
