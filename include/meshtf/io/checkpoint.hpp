@@ -67,6 +67,9 @@ training_position load_renamed(List const& list, std::string const& path, Rename
 
 #else
 
+struct no_file;
+void rename_arrays(no_file& file, std::map<std::string, std::string> const& new_names);
+
 template<class... Arguments>
 training_position save_to(Arguments const&...) {
   static_assert(
@@ -180,7 +183,7 @@ training_position load(parameter_list<First, Rest...> const& list, std::string c
 template<class First, class... Rest>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path,
                        std::map<std::string, std::string> const& renamed) {
-  return detail::load_renamed(list, path, [&renamed](auto& file) { rename_arrays(file, renamed); });
+  return detail::load_renamed(list, path, [&renamed](auto& file) { detail::rename_arrays(file, renamed); });
 }
 
 /// The same where names follow a rule: the array `name` in the file is `new_name(name)` here. Only process 0
