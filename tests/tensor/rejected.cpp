@@ -130,7 +130,8 @@ void products(X const& x, good const& y, weight& w, row const& s, ids const& i) 
   all_rejected(attention<width, memory, key>(w, w, w, with_bias(x)),
                attention<width, memory, key>(x, w, w, with_segments(i), {.causal = true}));
   all_rejected(attention<width, memory, key>(w, w, w, with_bias(x).and_segments(i), {.causal = true}),
-               with_segments(i, x));
+               with_segments(i, x), with_mask(x), with_mask(x).and_segments(i),
+               with_segments(i, x).and_mask(w));
 }
 
 template<class X>

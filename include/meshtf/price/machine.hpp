@@ -52,9 +52,9 @@ template<Layout L>
 using machine = typename detail::machine_for<L>::type;
 
 /// What operations ask of a machine: processes that do the work, the ledger that notes its price, or the
-/// recorder that keeps it until a layout is named. No machine knows single operations. Sizes are numbers, or
-/// `undecided_size`s on the recorder. (Processes and the ledger also have `exchange_with_neighbours` and
-/// `exclusive_scan`; a recorder is never asked for these, since it leaves such a dimension whole.)
+/// recorder that keeps it until a layout is named. Sizes are numbers, or `undecided_size`s on the recorder.
+/// All of them also have `exclusive_scan`. Processes and the ledger have `exchange_with_neighbours`; the
+/// recorder has members instead by which operations tell it what they need of a layout.
 template<class M>
 concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y,
                            axis_set over, bool yes, collective_reason const* why) {

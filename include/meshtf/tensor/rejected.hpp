@@ -50,6 +50,7 @@ struct rejected {
   constexpr bool needs_gradient() const { return false; }
   /// Of `with_bias(b)`.
   constexpr rejected and_segments(auto const&...) const { return {}; }
+  constexpr rejected and_mask(auto const&) const { return {}; }
 
   // ---- members of `x.local()`
 

@@ -396,6 +396,7 @@ constexpr rejected attention(X const&, K const&, V const&, Terms const&, attenti
 }
 MESHTF_ACCEPT_REJECTED(with_bias)
 MESHTF_ACCEPT_REJECTED(with_segments)
+MESHTF_ACCEPT_REJECTED(with_mask)
 
 }  // namespace v0
 }  // namespace meshtf
