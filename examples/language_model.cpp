@@ -66,10 +66,10 @@ struct model_size {
   long steps;
 };
 // clang-format off
-//                                layers  width  heads  key  length  batch  stddev   rate   steps
-constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   4000};
-constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
-constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
+//                                                layers width heads key length batch stddev  rate  steps
+[[maybe_unused]] constexpr model_size tiny{"tiny",     2,  128,    4, 32,   256,    8,  0.06, 4e-3, 4000};
+[[maybe_unused]] constexpr model_size small{"small",   4,  256,    4, 64,   256,   16,  0.05, 2e-3, 4000};
+[[maybe_unused]] constexpr model_size base{"base",     6,  384,    6, 64,   256,   16,  0.04, 1e-3, 6000};
 // clang-format on
 constexpr model_size size = MODEL_SIZE;
 
