@@ -361,8 +361,8 @@ one process of grid, 8 processes: rows 2 x cols 4
   takes       13.1 ms by the model: products 12.6 ms, passes over memory 413 us, messages 97.9 us
 
       sent  calls    elements  collective  over  for what, and why
-  72.0 KiB      3      12,288  all_reduce  cols  einsum, explain.cpp:56: hidden is summed and split over cols
-     192 B      3          48  all_reduce  rows  max, explain.cpp:57: batch is searched for its maximum and split over rows
+  72.0 KiB      3      12,288  all_reduce  cols  einsum, explain.cpp:57: hidden is summed and split over cols
+     192 B      3          48  all_reduce  rows  max, explain.cpp:58: batch is searched for its maximum and split over rows
 )"));
 
 // a step: what has no reason of its own has that of its kind and its layout
