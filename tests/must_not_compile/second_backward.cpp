@@ -19,7 +19,7 @@ consteval bool learns() {
   backward(first + second);
 #else
   backward(first);
-  // an earlier backward has used up the tape of this value: compute it again, or call backward(a + b) once
+  // an earlier backward has used up the tape of this value: call backward(a + b) once
   backward(second);
 #endif
   return true;
