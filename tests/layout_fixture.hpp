@@ -107,9 +107,8 @@ struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded
                         padded<left, rows, third>, padded<even, third>> {};
 struct sparse_batch
     : layout<by_ten, padded<batch, rows, fifth>, padded<left, fifth, rows>, padded<right, rows>> {};
-struct sparse_heads
-    : layout<by_ten, padded<hidden, fifth, rows>, padded<vocab, fifth, rows>, padded<heads, fifth, rows>,
-             padded<left, rows, fifth>, padded<even, rows, fifth>> {};
+struct sparse_heads : layout<by_ten, padded<hidden, fifth>, padded<heads, fifth>, padded<vocab, fifth, rows>,
+                             padded<left, rows, fifth>, padded<even, rows, fifth>> {};
 
 // With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide next to others that do; processes
 // with none of parts of several elements.
