@@ -9,7 +9,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
-#include <meshtf/ops/pointwise/where.hpp>
+#include <meshtf/ops/product/attention_terms.hpp>
 #include <meshtf/ops/shape/broadcast.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
@@ -30,58 +30,6 @@ struct attention_options {
 };
 
 namespace detail {
-
-/// No bias, or no segment ids.
-struct no_term {
-  using shape_type = shape<>;
-  constexpr no_term const& value() const { return *this; }
-  constexpr std::nullptr_t data() const { return nullptr; }
-  constexpr bool needs_gradient() const { return false; }
-};
-constexpr no_term keep(no_term) { return {}; }
-
-template<class L, class T, class X>
-inline constexpr bool term_fits = true;
-template<class L, class T, class U, class K, class... D>
-inline constexpr bool term_fits<L, T, tensor<U, K, D...>> = std::is_same_v<L, K> && std::is_same_v<T, U>;
-
-/// A term that may be named and used later: a tensor is a handle. A parameter, which does not copy, is
-/// referred to.
-template<class X>
-using held_term = std::conditional_t<std::is_copy_constructible_v<X>, X, X const&>;
-
-inline constexpr no_term without_term{};
-
-/// What is added to scores, and what hides them.
-template<class Bias, class QuerySegments, class MemorySegments, class Mask = no_term>
-struct attention_terms {
-  held_term<Bias> bias;
-  held_term<QuerySegments> query_segments;
-  held_term<MemorySegments> memory_segments;
-  held_term<Mask> mask = without_term;
-
-  /// The same terms, with segment ids.
-  template<Tensor Q, Tensor M>
-  constexpr attention_terms<Bias, Q, M, Mask> and_segments(Q const& of_queries, M const& of_memory) const {
-    return {bias, of_queries, of_memory, mask};
-  }
-  template<Tensor S>
-  constexpr attention_terms<Bias, S, S, Mask> and_segments(S const& ids) const {
-    return {bias, ids, ids, mask};
-  }
-  /// The same terms, with a mask of the memory.
-  template<Tensor M>
-  constexpr attention_terms<Bias, QuerySegments, MemorySegments, M> and_mask(M const& visible) const {
-    return {bias, query_segments, memory_segments, visible};
-  }
-};
-
-/// The terms with the given types, of their values.
-template<class B, class QS, class MS, class M>
-constexpr attention_terms<B, QS, MS, M> terms_of(B const& bias, QS const& of_queries, MS const& of_memory,
-                                                 M const& mask) {
-  return {bias, of_queries, of_memory, mask};
-}
 
 /// Storage for a gradient, or none where nobody wants it.
 template<class Tensor, class M>
@@ -153,32 +101,6 @@ constexpr decltype(auto) bias_of_pairs(shape<D...>, tensor<T, L, B...> const& b,
   else return broadcast<D...>(b, at);
 }
 
-/// The id of a position of the memory that a mask hides. It is no segment id, since those are less than 2^24
-/// as numbers.
-inline constexpr std::int32_t hidden_segment = -(1 << 24);
-
-/// The terms with the mask written as segment ids, which the kernels compare: without ids of the user's, all
-/// queries and all visible positions have the id 0.
-template<class Query, class Memory, class B, class QS, class MS, class M>
-constexpr auto mask_in_segments(attention_terms<B, QS, MS, M> const& terms, std::source_location at) {
-  if constexpr (std::is_same_v<QS, no_term>) {
-    using L = typename M::layout_type;
-    auto& m = terms.mask.machine();
-    tensor<std::int32_t, L, Query> const of_queries{m};
-    tensor<std::int32_t, L, Memory> const all{m};
-    auto const of_memory = where(terms.mask, all, hidden_segment, at);
-    return terms_of(terms.bias, of_queries, of_memory, without_term);
-  } else {
-    auto const of_memory = where(terms.mask, terms.memory_segments, hidden_segment, at);
-    return terms_of(terms.bias, terms.query_segments, of_memory, without_term);
-  }
-}
-
-template<class L, class X>
-inline constexpr bool mask_fits = false;
-template<class L, class T, class K, class... D>
-inline constexpr bool mask_fits<L, tensor<T, K, D...>> = std::is_same_v<L, K>;
-
 template<class Query, class Memory, class Key, class X, class K, class V, class B, class QS, class MS>
 constexpr auto attend(X const& queries, K const& keys, V const& values,
                       attention_terms<B, QS, MS> const& terms, attention_options const& options,
@@ -243,6 +165,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
                                   terms.memory_segments.data()};
     m.run(task::attend<T>{view, options.scale}, plan::steps, all);
 
+    double const factor = options.scale;
     bool const for_bias = [&] {
       if constexpr (std::is_same_v<B, no_term>) return false;
       else return wants_gradient(q, b);
@@ -250,7 +173,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
     if (wants_gradient(q, k, v) || for_bias)
       record(z, [q = keep(q), k = keep(k), v = keep(v), z = keep(z), b = keep(b),
                  of_queries = keep(terms.query_segments), of_memory = keep(terms.memory_segments), log_total,
-                 view, scale                                        = options.scale](auto const& dz) {
+                 view, factor](auto const& dz) {
         using bias_type = std::conditional_t<std::is_same_v<B, no_term>, tensor<T, L>,
                                              tensor_of<T, L, typename plan::full_bias>>;
         auto& machine   = dz.machine();
@@ -265,7 +188,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
             log_total.data(),        dz.data(),        data_if_any(dq),  data_if_any(dk),
             data_if_any(dv),         b.value().data(), data_if_any(db),  of_queries.value().data(),
             of_memory.value().data()};
-        machine.run(task::attention_gradient<T>{wants, view, scale}, plan::steps, arrays);
+        machine.run(task::attention_gradient<T>{wants, view, factor}, plan::steps, arrays);
         auto const* const why = &reason_to_sum<actual<L>, typename plan::loops>;
         if (wants.query) contribute(q.target(), dq);
         if (wants.key) contribute(k.target(), dk, plan::memory_unreduced, why);
@@ -278,46 +201,6 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
 }
 
 }  // namespace detail
-
-/// A bias for `attention`, which is added to the scores. It has any of the queries' batch dimensions, such as
-/// heads, and
-///
-/// - `Memory`, and perhaps `Query`: an element for each score, or for each position of the memory.
-///   `nn::contextual_bias` makes such; or
-/// - one dimension that the queries do not have, `Distance`: the score of position i and position j of the
-///   memory gets the element number
-///   i - j + Memory::size - 1, so there are Query::size + Memory::size - 1 of them, or more. `nn::alibi` and
-///   `nn::relative_bias` make such.
-template<Tensor B>
-constexpr auto with_bias(B const& b) {
-  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::without_term,
-                                                                      detail::without_term};
-}
-
-/// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only
-/// positions with its own id. They are int, have the dimension of the positions and any of the batch
-/// dimensions, and are compared as elements are computed: in float they are less than 2^24. A query that sees
-/// nothing gets zeros.
-template<Tensor Q, Tensor M>
-constexpr auto with_segments(Q const& of_queries, M const& of_memory) {
-  return detail::attention_terms<detail::no_term, Q, M>{detail::without_term, of_queries, of_memory};
-}
-/// The same ids for queries and memory, in self-attention.
-template<Tensor S>
-constexpr auto with_segments(S const& ids) {
-  return with_segments(ids, ids);
-}
-
-/// A mask of the memory for `attention`: every query sees only positions where `visible` is not 0, for
-/// instance those before the padding at the end of each sequence, `with_mask(not_equal(ids, 0))`. It has
-/// elements of any type, the memory's dimension and any of the batch dimensions. With segment ids,
-/// `with_segments(q_ids, k_ids).and_mask(visible)`, a query sees what both allow, and one of the mask and the
-/// memory's ids has all dimensions of the other. A query that sees nothing gets zeros. It costs a pass over
-/// the mask, and what segment ids cost.
-template<Tensor M>
-constexpr auto with_mask(M const& visible) {
-  return detail::terms_of(detail::without_term, detail::without_term, detail::without_term, visible);
-}
 
 /// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every
 /// position along `Memory` of k. Its result is the mean of the values v along `Memory`, weighted with the
@@ -357,8 +240,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
 
 /// The same with a bias, segment ids, a mask of the memory, or several of them:
 ///
-///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal =
-///     true});
+///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids));
 ///     auto y = attention<length, memory, key>(q, k, v, with_mask(visible));
 ///
 /// The bias becomes a copy with all batch dimensions, and with `Query`, if it has an element for each score.
@@ -394,9 +276,6 @@ constexpr rejected attention(X const&, K const&, V const&, Terms const&, attenti
                              std::source_location = {}) {
   return {};
 }
-MESHTF_ACCEPT_REJECTED(with_bias)
-MESHTF_ACCEPT_REJECTED(with_segments)
-MESHTF_ACCEPT_REJECTED(with_mask)
 
 }  // namespace v0
 }  // namespace meshtf
