@@ -27,7 +27,7 @@ struct axis {
   static constexpr link over_link = Over;
 };
 
-/// A class that derives from `axis<N>`: a name, and so many processes along it.
+/// A class that derives from `axis<N>`: a name, and N processes along it.
 template<class A>
 concept MeshAxis = requires {
   A::size;

@@ -4,8 +4,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// So many threads a process: for `environment`, which starts them, and for `dry_run`, since some kernels
-/// take scratch memory for each.
+/// The number of threads of a process: for `environment`, which starts them, and for `dry_run`, since some
+/// kernels take scratch memory for each.
 struct threads {
   int number = 1;
 };

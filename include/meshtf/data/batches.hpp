@@ -89,7 +89,7 @@ public:
   /// The epoch of the image that came last, counted from 1.
   extent epoch() const { return epoch_; }
 
-  /// The next batch is number `step`, counted from 0, as if so many batches of its size had come before it.
+  /// The next batch is number `step`, counted from 0, as if `step` batches of its size had come before it.
   /// It costs at most one shuffle of the image numbers. Errors: `software_error` if `step` is negative.
   void seek(extent step);
 

@@ -39,7 +39,7 @@ protected:
   using lanes                   = kernel::lanes<C, Arch>;
   using batch                   = typename lanes::batch;
   static constexpr extent width = lanes::width;
-  static constexpr extent ahead = 16;  // rows are prefetched so many rows ahead
+  static constexpr extent ahead = 16;  // distance of the prefetch, in rows
 
   attention_rows(attention_steps const& steps, C* scratch)
       : s_{steps},

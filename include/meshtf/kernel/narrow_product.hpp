@@ -32,7 +32,7 @@ struct product_shape {
   friend constexpr auto operator<=>(product_shape const&, product_shape const&) = default;
 };
 
-/// What a processor has for products of bfloat16, as far as oneDNN uses it.
+/// Instruction sets for products of bfloat16 that oneDNN uses.
 struct narrow_instructions {
   bool of_intel = false;
   bool bf16     = false;

@@ -93,7 +93,7 @@ Entry* sort_entries(extent n, Entry* from, Entry* to) {
   return from;
 }
 
-/// So many entries are kept in order while a line is read.
+/// The number of entries that are kept sorted while a line is read.
 inline constexpr extent small_ranks = 64;
 
 /// The first `kept` entries of a line so far, in order.

@@ -106,7 +106,7 @@ struct attention_view {
 
   /// Query i stands at position i, and nothing is hidden but what comes later.
   constexpr bool plain() const { return first == 0 && reach == 0; }
-  /// Of a part of the queries, which begins so many further on.
+  /// The same view for a part of the queries that begins at this offset.
   constexpr attention_view of_part(extent begin) const {
     attention_view v = *this;
     v.first += begin;

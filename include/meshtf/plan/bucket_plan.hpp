@@ -21,11 +21,12 @@ inline constexpr extent largest_packed = 32 * 1024;
 /// A message has at most this many bytes, so that it stays in cache between packing and unpacking.
 inline constexpr extent largest_bucket = 1024 * 1024;
 
-/// At most so many messages are open; one more closes the oldest. No program has more kinds of arrays at
+/// The maximum number of open messages; one more closes the oldest. No program has more kinds of arrays at
 /// once.
 inline constexpr int max_open_messages = 8;
 
-/// Whether an array of so many bytes is packed with others. A longer one is worth a message of its own.
+/// Whether an array of this number of bytes is packed with others. A longer one is worth a message of its
+/// own.
 constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
 
 /// An array that is to be sent, and its place in a message.

@@ -10,8 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `neighbours`: each process hands elements to the one whose part comes next, or so many parts later.
-/// `scan`: each gets what the parts before its own are joined to.
+/// `neighbours`: each process hands elements to the one whose part comes next, or at a given distance in
+/// parts. `scan`: each gets what the parts before its own are joined to.
 enum class collective : std::uint8_t {
   all_reduce,
   all_gather,

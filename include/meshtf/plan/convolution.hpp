@@ -112,8 +112,8 @@ struct convolution_steps {
     if (flops() >= 4 * worth_it) return 4;
     return flops() >= 2 * worth_it ? 2 : 1;
   }
-  /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each
-  /// time the filter is read, so they are at least as many elements as it has.
+  /// Where no library convolves, the minimum number of elements that are multiplied at once: at least those
+  /// of the filter, which is read each time.
   constexpr extent min_at_once() const { return std::max(min_pixels, out); }
   constexpr extent pixels_at_once() const {
     return std::max<extent>(1,

@@ -32,7 +32,7 @@ struct displacement {
   /// The backward pass, from z to x.
   constexpr displacement back() const { return {reversed ? offset : -offset, reversed, wraps}; }
 
-  /// From z[i] on, so many elements follow one another in x too (backwards if `reversed`) and begin at
+  /// The number of elements from z[i] on that are contiguous in x too (backwards if `reversed`) and begin at
   /// x[first], or x has none of them. x has `from` elements, z has `to`.
   struct run {
     extent first = 0;

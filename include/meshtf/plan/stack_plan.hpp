@@ -73,7 +73,7 @@ struct unstack_plan : detail::stacking<L, X, Along> {
       first_objection<detail::dims_are_in<X, Along>, typename detail::stacking<L, X, Along>::verdict, whole>;
 };
 
-/// `legal`, or the objection to `stack<New, At>` of so many tensors of shape `X`.
+/// `legal`, or the objection to `stack<New, At>` of this number of tensors of shape `X`.
 template<Layout L, class X, class New, int At, int Count>
 using stack_verdict = typename stack_plan<L, X, New, At, Count>::verdict;
 

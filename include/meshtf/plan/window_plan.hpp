@@ -27,7 +27,7 @@ struct dilation {
 /// All elements of a window are there: nothing is added at the ends of the dimension.
 struct valid {};
 
-/// So many zeros are added before and after the dimension.
+/// The number of zeros that are added before and after the dimension.
 template<extent Before, extent After = Before>
 struct padding {
   static constexpr extent before = Before;
@@ -60,7 +60,7 @@ struct window_rule {
   }
   /// Elements of the dimension in window `i`: fewer than `taps` at its ends.
   constexpr extent elements(extent size, extent taps, extent i) const {
-    extent const first = i * step - before(size, taps);  // below 0: so many steps until the dimension begins
+    extent const first = i * step - before(size, taps);  // below 0: its distance to the dimension
     extent const begin = first < 0 ? (dilation - 1 - first) / dilation : 0;
     extent const left  = size - first;
     extent const end   = left <= 0 ? 0 : (left + dilation - 1) / dilation;

@@ -49,7 +49,7 @@ concept HasOptions = Task<K> && requires(K const& task) {
 
 namespace detail {
 
-/// Elements of scratch memory of a task that so many threads share.
+/// Elements of scratch memory of a task that this number of threads share.
 template<NeedsScratch K>
 constexpr extent scratch_elements(typename K::steps_type const& steps, int threads) {
   return K::scratch(steps) * (NeedsScratchByThread<K> ? threads : 1);

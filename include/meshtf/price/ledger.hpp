@@ -19,7 +19,7 @@ class ledger : public machine_base<ledger<M>, M> {
 public:
   static constexpr bool computes = false;
 
-  /// The process has so many threads.
+  /// Sets the number of threads of the process.
   constexpr explicit ledger(threads t = {}) : threads_{t.number} { this->begin_notes(&cost_); }
   constexpr ~ledger() { this->unwind_tape(false); }
 

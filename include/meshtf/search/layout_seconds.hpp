@@ -233,7 +233,8 @@ private:
     groups_.keep_first(left);
     first_of_sends_ = left;
   }
-  /// What the calls of a group do when each dimension has so many parts; if `by_plan`, as their plans say.
+  /// What the calls of a group do when each dimension has this number of parts; if `by_plan`, as their plans
+  /// say.
   struct done {
     extent flops                                               = 0;
     extent passes                                              = 0;

@@ -149,7 +149,7 @@ public:
   /// An operation needs all of `dim`. Layouts that split it are not priced.
   constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
 
-  /// Each part of `dim` sees so many elements of the parts next to it. Layouts of smaller parts are not
+  /// Each part of `dim` sees this number of elements of the adjacent parts. Layouts of smaller parts are not
   /// priced.
   constexpr void keep_in_reach(undecided_dim const& dim, extent elements) {
     record_.near |= dim.open;

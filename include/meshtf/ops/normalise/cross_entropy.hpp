@@ -89,7 +89,7 @@ struct cross_entropy_options {
 /// probabilities are not stored: the gradient is dlogits = (exp(logits - log total) - [target]) * dz; it
 /// sends nothing and needs no reduction. With label smoothing the second all-reduce also carries the sum of
 /// the logits: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`. Of
-/// bfloat16 logits the losses are float: a mean of many would round away what a step gains.
+/// bfloat16 logits the losses are float: a mean over many of them would round away the progress of a step.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, detail::FloatingOperand X, Tensor Y>
 constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options options = {},

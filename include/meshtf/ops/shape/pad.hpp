@@ -43,7 +43,7 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
 /// stays partial. `To` must not be split over an axis over which it may be unreduced. Gradient: the elements
 /// of dz that come from `x`; that of a parameter stays unreduced, that of another value is gathered over the
 /// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for
-/// `slice`. Errors: `software_error` if `To` has no room for so many elements before those of `x`.
+/// `slice`. Errors: `software_error` if `To` is too short for this number of elements before those of `x`.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto pad(X const& operand, extent before,
                    std::source_location at = std::source_location::current()) {

@@ -62,8 +62,8 @@ constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
   using plan = slice_plan<actual<L>, shape<D...>, From, To>;
   auto part  = plan::part;
   // both are whole where this is done
-  part.loops.dim[part.loops.along[0]].open = part.loops.dim[part.loops.along[1]].open = 0;
-  auto& m                                                                             = x.machine();
+  for (int const loop : {part.loops.along[0], part.loops.along[1]}) part.loops.dim[loop].open = 0;
+  auto& m = x.machine();
   m.keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
   auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
   move_either_way<From, To>(x, -first, false,
