@@ -22,8 +22,8 @@ struct names_of_axes<meshtf::axes<A...>> {
   /// As the library names communicators: "rows cols".
   static std::string of(meshtf::axis_set over) {
     std::string text;
-    int i          = 0;
-    auto const add = [&](auto const& axis) {
+    int i                           = 0;
+    [[maybe_unused]] auto const add = [&](auto const& axis) {
       if ((over >> i++ & 1) == 0) return;
       if (!text.empty()) text += " ";
       text += axis;

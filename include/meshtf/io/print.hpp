@@ -144,8 +144,8 @@ template<class... A>
 struct unreduced_text<axes<A...>> {
   static std::string list(axis_set unreduced) {
     std::string text;
-    int i          = 0;
-    auto const add = [&](std::string const& axis) {
+    int i                           = 0;
+    [[maybe_unused]] auto const add = [&](std::string const& axis) {
       if (!among(unreduced, i++)) return;
       if (!text.empty()) text += ", ";
       text += axis;
