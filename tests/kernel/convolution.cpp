@@ -94,8 +94,9 @@ void run(convolution_way way, convolution_steps const& s, arrays<T>& a) {
   kernel::convolve(way, s, a.x.data(), a.filter.data(), a.z.data(), scratch.data());
 }
 
+// A sum of n products in single precision is off by about sqrt(n) roundings: OpenBLAS adds 6,300 in a row on some CPUs.
 template<class T>
-void compare(std::vector<T> const& found, std::vector<double> const& truth, char const* what) {
+void compare(std::vector<T> const& found, std::vector<double> const& truth, double products, char const* what) {
   INFO(what);
   double worst = 0;
   double most  = 0;
@@ -104,7 +105,8 @@ void compare(std::vector<T> const& found, std::vector<double> const& truth, char
     most           = std::max(most, std::abs(truth[i]));
     if (!(d <= worst)) worst = std::isfinite(d) ? d : 1e300;
   }
-  CHECK(worst <= (std::is_same_v<T, float> ? 2e-6 : 1e-14) * (most + 1));
+  double const terms = products / static_cast<double>(truth.size());
+  CHECK(worst <= (std::is_same_v<T, float> ? 2e-6 : 1e-14) * std::sqrt(1 + terms / 2048) * (most + 1));
 }
 
 template<class T>
@@ -119,7 +121,9 @@ void check(image_shape const& shape) {
   std::vector<double> true_x(x.size());
   std::vector<double> true_filter(filter.size());
   std::vector<double> true_z(z.size());
+  double products = 0;
   for_each_product(s, [&](extent i, extent f, extent o) {
+    ++products;
     auto const v = [](T n) { return static_cast<double>(n); };
     true_z[at(o)] += v(x[at(i)]) * v(filter[at(f)]);
     true_x[at(i)] += v(z[at(o)]) * v(filter[at(f)]);
@@ -132,9 +136,9 @@ void check(image_shape const& shape) {
   run(convolution_way::forward, s, forward);
   run(convolution_way::to_input, s, back);
   run(convolution_way::to_filter, s, learn);
-  compare(forward.z, true_z, "forward");
-  compare(back.x, true_x, "to the input");
-  compare(learn.filter, true_filter, "to the filter");
+  compare(forward.z, true_z, products, "forward");
+  compare(back.x, true_x, products, "to the input");
+  compare(learn.filter, true_filter, products, "to the filter");
 }
 
 std::vector<image_shape> const shapes{

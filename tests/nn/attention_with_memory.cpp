@@ -1,5 +1,5 @@
 // nn::attention: cross attention with terms of the memory, and incremental decoding with a cache.
-// test: processes 1 2 3 4 5 6 8
+// test: processes 1 2 3 4 6 8 10
 #include "../layout_fixture.hpp"
 
 #include <meshtf/nn/attention.hpp>

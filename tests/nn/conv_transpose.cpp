@@ -1,5 +1,5 @@
 // nn::conv_transpose: results, gradients and names, under every layout.
-// test: processes 1 2 3 4 5 6 8
+// test: processes 1 2 3 4 6 8 10
 #include "../layout_fixture.hpp"
 
 #include <meshtf/nn/conv.hpp>

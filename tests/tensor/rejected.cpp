@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <tuple>
 
-namespace {
+namespace calls {  // named: g++ warns of functions without a name for others that are only instantiated
 
 struct rows : meshtf::axis<2> {};
 struct grid : meshtf::mesh<rows> {};
@@ -218,4 +218,4 @@ template void functions(meshtf::rejected const&, good const&);
 template good declared(meshtf::rejected const&, weight&, meshtf::partial<good, meshtf::axes<rows>>*);
 template void layers(machine&, meshtf::rejected const&);
 
-}  // namespace
+}  // namespace calls
