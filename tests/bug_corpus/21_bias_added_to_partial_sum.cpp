@@ -1,5 +1,5 @@
 // error: still_a_sum_over<meshtf::
-// error: meshtf: x would count once on each process: write p + as_partial<...>(x), which is free
+// error: meshtf: each process adds x: write p + as_partial<...>(x), free
 //
 // pytorch/torchtitan PR 4245: under tensor parallelism a replicated bias was added to the partial sum of a
 // product, so that it counted once for each process. Here the sum of a tensor and a partial sum does not

@@ -1,5 +1,5 @@
 // error: scale_has_other_dims<
-// error: meshtf: batch_norm does not accept these operands: the argument of accepted<> says why
+// error: meshtf: batch_norm: operands don't fit: see accepted
 #include <meshtf/ops/normalise/batch_norm.hpp>
 #include <meshtf/planning.hpp>
 

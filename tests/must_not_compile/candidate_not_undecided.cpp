@@ -1,5 +1,5 @@
 // error: dim_is_not_undecided_in_record<
-// error: meshtf: this record can't price these layouts: the argument of accepted<> says why
+// error: meshtf: this record can't price these layouts: see accepted
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 

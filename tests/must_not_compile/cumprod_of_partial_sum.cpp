@@ -1,5 +1,5 @@
 // error: still_a_sum_over<meshtf::
-// error: meshtf: cumprod needs a finished value: write cumprod<...>(finish(x))
+// error: meshtf: cumprod needs a finished value: cumprod<...>(finish(x))
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

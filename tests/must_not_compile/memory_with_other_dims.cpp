@@ -1,5 +1,5 @@
 // error: memory_has_other_dims<
-// error: meshtf: attention's k, v: q's dims, memory for query
+// error: meshtf: attention: k, v: q's dims, memory for query
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};

@@ -7,8 +7,8 @@ namespace program {  // in a namespace, its own names come before those of a usi
 
 using namespace meshtf;
 
-struct stack : dim<8> {};
-inline constexpr stack tall{};
+struct threads : dim<8> {};
+inline constexpr threads many{};
 
 #ifdef FIXED
 }  // namespace program

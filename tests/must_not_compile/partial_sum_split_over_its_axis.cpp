@@ -1,5 +1,5 @@
 // error: unreduced_axis_splits_dim<cols, hidden>
-// error: meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish it first
+// error: meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish first
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: addend_has_other_dims<
-// error: meshtf: residual_layer_norm does not accept these operands: the argument of accepted<> says why
+// error: meshtf: residual_layer_norm: operands don't fit: see accepted
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: still_a_sum_over<meshtf::
-// error: meshtf: x would count once on each process: write p + as_partial<...>(x), which is free
+// error: meshtf: each process adds x: write p + as_partial<...>(x), free
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -322,7 +322,7 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
 template<Layout L, Dimension... D>
 constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
   static_assert(accepted<record_verdict<step_record<D...>, L>>,
-                "meshtf: this record can't price this layout: the argument of accepted<> says why");
+                "meshtf: this record can't price this layout: see accepted");
   return price<typename L::mesh_type>(record, detail::numbers_under<actual<L>, shape<D...>>::value);
 }
 

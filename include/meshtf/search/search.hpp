@@ -263,7 +263,7 @@ constexpr ranking<M, shape<D...>, Max> rank_layouts(step_record<D...> const& rec
   using search = detail::search_over<shape<D...>, Candidates>;
   ranking<M, shape<D...>, Max> result;
   static_assert(accepted<typename search::objection>,
-                "meshtf: this record can't price these layouts: the argument of accepted<> says why");
+                "meshtf: this record can't price these layouts: see accepted");
   if constexpr (accepted<typename search::objection>) {
     detail::growing<detail::found_layouts> found;
     detail::growing<detail::found_layouts> kept;

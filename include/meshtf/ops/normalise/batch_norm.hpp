@@ -41,7 +41,7 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
   static_assert(accepted<whole>,
                 "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>,
-                "meshtf: batch_norm does not accept these operands: the argument of accepted<> says why");
+                "meshtf: batch_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return norm_and_statistics<detail::rejected, detail::rejected>{};
   } else if constexpr (NarrowElement<T>) {
@@ -80,7 +80,7 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
   static_assert(accepted<whole>,
                 "meshtf: batch_norm needs a finished value: write batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>,
-                "meshtf: batch_norm does not accept these operands: the argument of accepted<> says why");
+                "meshtf: batch_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {

@@ -36,7 +36,7 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
   static_assert(accepted<whole>,
                 "meshtf: group_norm needs a finished value: write group_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>,
-                "meshtf: group_norm does not accept these operands: the argument of accepted<> says why");
+                "meshtf: group_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else if constexpr (NarrowElement<T>) {

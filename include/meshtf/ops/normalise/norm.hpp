@@ -191,7 +191,7 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   static_assert(accepted<whole>,
                 "meshtf: layer_norm needs a finished value: write layer_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>,
-                "meshtf: layer_norm does not accept these operands: the argument of accepted<> says why");
+                "meshtf: layer_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -219,7 +219,7 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   static_assert(accepted<whole>,
                 "meshtf: rms_norm needs a finished value: write rms_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>,
-                "meshtf: rms_norm does not accept these operands: the argument of accepted<> says why");
+                "meshtf: rms_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -266,7 +266,7 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
       "meshtf: residual_layer_norm needs a finished value: write residual_layer_norm<...>(finish(x), ...)");
   static_assert(
       accepted<verdict>,
-      "meshtf: residual_layer_norm does not accept these operands: the argument of accepted<> says why");
+      "meshtf: residual_layer_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return residual_norm<rejected>{};
   } else {

@@ -128,7 +128,7 @@ constexpr auto operator+(X const& x, Y const& y) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   if constexpr (detail::PartialSum<X> != detail::PartialSum<Y>)
     static_assert(accepted<typename meets::verdict>,
-                  "meshtf: x would count once on each process: write p + as_partial<...>(x), which is free");
+                  "meshtf: each process adds x: write p + as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these operands");
   if constexpr (accepted<typename meets::verdict>)
     return detail::added<function::plus, function::identity>("operator+", {}, x, y);
@@ -142,7 +142,7 @@ constexpr auto operator-(X const& x, Y const& y) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
   if constexpr (detail::PartialSum<X> != detail::PartialSum<Y>)
     static_assert(accepted<typename meets::verdict>,
-                  "meshtf: x would count once on each process: write p - as_partial<...>(x), which is free");
+                  "meshtf: each process subtracts x: write p - as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these operands");
   if constexpr (accepted<typename meets::verdict>)
     return detail::added<function::minus, function::negated>("operator-", {}, x, y);

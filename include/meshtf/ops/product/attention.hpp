@@ -128,7 +128,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
   static_assert(accepted<typename grouped::own>,
                 "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
   static_assert(accepted<typename multiple::own>, "meshtf: attention needs a multiple of the keys' heads");
-  static_assert(accepted<typename memory::own>, "meshtf: attention's k, v: q's dims, memory for query");
+  static_assert(accepted<typename memory::own>, "meshtf: attention: k, v: q's dims, memory for query");
   static_assert(accepted<typename term::own>, "meshtf: bias and segments of attention: q's dims, or memory");
   static_assert(accepted<with_reshard<typename undivided::own, X, K, V>>,
                 "meshtf: attention needs this dim whole: reshard first");

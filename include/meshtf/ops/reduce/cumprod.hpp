@@ -78,7 +78,7 @@ constexpr auto cumprod(X const& operand, running which = {},
   using plan    = cumsum_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<whole>, "meshtf: cumprod needs a finished value: write cumprod<...>(finish(x))");
+  static_assert(accepted<whole>, "meshtf: cumprod needs a finished value: cumprod<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: cumprod can't work along this dimension");
   static_assert(NumberElement<T>, "meshtf: bools are not multiplied: cumprod<...>(cast<int>(x))");
   if constexpr (!accepted<first_objection<whole, verdict>> || !NumberElement<T>) {

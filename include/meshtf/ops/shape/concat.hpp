@@ -110,7 +110,7 @@ constexpr auto concat(X const&... x) {
       detail::partial_sum_verdict<detail::layout_in<X>, shape<Along>, detail::unreduced_axes_in<X>>...>;
   static_assert(
       accepted<partial_fits>,
-      "meshtf: concat can't split a partial sum over an unreduced axis: reshard or finish it first");
+      "meshtf: concat can't split a partial sum over an unreduced axis: reshard or finish first");
   axis_set const unreduced = (x.owed() | ...);
   (detail::keep_whole_if_open<Along>(x), ...);
   std::tuple parts{

@@ -51,7 +51,7 @@ constexpr auto pad(X const& operand, extent before,
   using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
   using verdict      = pad_verdict<actual<L>, detail::shape_in<X>, From, To>;
   static_assert(accepted<partial_fits>,
-                "meshtf: pad can't split a partial sum over an unreduced axis: reshard or finish it first");
+                "meshtf: pad can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: pad can't give this dimension further elements");
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {

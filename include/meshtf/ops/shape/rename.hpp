@@ -126,7 +126,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
     using partial_fits = detail::partial_sum_verdict<L, typename renaming::result, Over>;
     static_assert(
         accepted<partial_fits>,
-        "meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish it first");
+        "meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish first");
     using verdict = std::conditional_t<accepted<partial_fits>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<first_objection<partial_fits, verdict>>) return detail::rejected{};

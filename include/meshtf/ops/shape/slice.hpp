@@ -123,7 +123,7 @@ constexpr auto slice(X const& operand, extent first,
   using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
   using verdict      = typename plan::verdict;
   static_assert(accepted<partial_fits>,
-                "meshtf: slice can't split a partial sum over an unreduced axis: reshard or finish it first");
+                "meshtf: slice can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: slice can't take this part of this dimension");
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {

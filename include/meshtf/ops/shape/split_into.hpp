@@ -61,7 +61,7 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
   using verdict      = split_into_verdict<actual<L>, detail::shape_in<X>, From, First, Rest...>;
   static_assert(
       accepted<partial_fits>,
-      "meshtf: split_into can't split a partial sum over an unreduced axis: reshard or finish it first");
+      "meshtf: split_into can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: split_into can't cut this dimension into these");
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {

@@ -151,7 +151,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   static_assert(accepted<partial_fits>,
                 "meshtf: stack would count x once on each process: write as_partial<...>(x), which is free");
   static_assert(accepted<apart>,
-                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish it first");
+                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<partial_fits, apart, verdict>>) {
     return detail::rejected{};
@@ -184,7 +184,7 @@ constexpr auto stack(std::vector<X> const& x, std::source_location at = std::sou
   using verdict = stack_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
   using apart   = detail::partial_sum_verdict<detail::layout_in<X>, shape<New>, detail::unreduced_axes_in<X>>;
   static_assert(accepted<apart>,
-                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish it first");
+                "meshtf: stack can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<apart, verdict>>) {
     return detail::rejected{};

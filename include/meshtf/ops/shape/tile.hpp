@@ -62,7 +62,7 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   using partial_fits = detail::partial_sum_verdict<L, shape<To>, detail::unreduced_axes_in<X>>;
   using verdict      = tile_verdict<actual<L>, S, From, To>;
   static_assert(accepted<partial_fits>,
-                "meshtf: tile can't split a partial sum over an unreduced axis: reshard or finish it first");
+                "meshtf: tile can't split a partial sum over an unreduced axis: reshard or finish first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
