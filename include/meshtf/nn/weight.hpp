@@ -58,27 +58,8 @@ template<class... Out, meshtf::detail::Operand X, class T, class L, class... W>
 constexpr auto einsum_with_weight(shape<Out...>, X const& operand, tensor<T, L, W...> const& w,
                                   std::source_location at) {
   if constexpr (casts_for_product<shape<Out...>, X, tensor<T, L, W...>>()) {
-    using U       = meshtf::detail::element_in<X>;
-    auto const& x = meshtf::detail::local_terms(operand);
-    x.machine().begin_operation("einsum", at);
-    auto z = meshtf::detail::contracted<shape<Out...>>(
-        x, meshtf::detail::each<U, shape<W...>>(meshtf::detail::conversion<U, T>{}, w));
-    meshtf::detail::reduce_unless_partial<X>(z);
-    if (meshtf::detail::wants_gradient(x, w))
-      meshtf::detail::record(z.value, [x = meshtf::detail::keep(x, w.needs_gradient()),
-                                       w = meshtf::detail::keep(w, x.needs_gradient())](auto const& dz) {
-        if (x.needs_gradient())
-          meshtf::detail::contribute_product(
-              x.target(), axis_set{0}, dz,
-              meshtf::detail::each<U, shape<W...>>(meshtf::detail::conversion<U, T>{}, w.value()));
-        if (w.needs_gradient()) {
-          auto const g = meshtf::detail::contracted<shape<W...>>(dz, x.value());
-          meshtf::detail::contribute(
-              w.target(), meshtf::detail::each<T, shape<W...>>(meshtf::detail::conversion<T, U>{}, g.value),
-              g.unreduced, g.why);
-        }
-      });
-    return std::move(z.value);
+    return meshtf::detail::contract_and_record<meshtf::detail::sum_policy::reduce, shape<Out...>>(
+        "einsum", at, operand, w);
   } else {
     return einsum<Out...>(operand, weight_for<X>(w, at), at);
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
@@ -36,31 +38,41 @@ struct product_of {
                                   partial_sum_verdict<L, united<Out, met>, over>>;
 };
 
+/// `x` in elements of type `U`, for one product: itself, or converted.
+template<class U, class T, class L, class... D>
+constexpr decltype(auto) converted(tensor<T, L, D...> const& x) {
+  if constexpr (std::is_same_v<U, T>) return (x);
+  else return each<U, shape<D...>>(conversion<U, T>{}, x);
+}
+
 /// Contributes the product of dz and the other operand. Where it is computed from local terms of a sum over
 /// `unreduced`, it is unreduced over those axes too.
 template<class T, class L, class... X, class DZ, class Y>
 constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set unreduced, DZ const& dz, Y const& y) {
   auto const g = contracted<shape<X...>>(dz, y);
-  contribute(x, g.value, g.unreduced | unreduced, g.why);
+  contribute(x, converted<T>(g.value), g.unreduced | unreduced, g.why);
 }
 
 /// What becomes of a sum over a split dimension: it is reduced over the axes, or stays a partial sum.
 enum class sum_policy : std::uint8_t { reduce, keep_partial };
 
 /// Contracts p and q, and records the backward function. With `sum_policy::reduce` the product of two tensors
-/// is reduced over the axes of the summed dimensions; all other sums stay unreduced.
+/// is reduced over the axes of the summed dimensions; all other sums stay unreduced. If q has other elements,
+/// it is converted to those of p for the product, and once more for the gradient of p: the tape keeps q,
+/// which as a weight lives anyway, and not its image.
 template<sum_policy Policy, class Out, Operand P, Operand Q>
 constexpr auto contract_and_record(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
   auto const& x = local_terms(p);
   auto const& y = local_terms(q);
   x.machine().begin_operation(name, at);
-  auto z = contracted<Out>(x, y);
+  auto z = contracted<Out>(x, converted<element_in<P>>(y));
   if constexpr (Policy == sum_policy::reduce) reduce_unless_partial<P, Q>(z);
   if (wants_gradient(x, y))
     record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()),
                      x_unreduced = unreduced_axes_of(p), y_unreduced = unreduced_axes_of(q)](auto const& dz) {
-      if (x.needs_gradient()) contribute_product(x.target(), y_unreduced, dz, y.value());
+      if (x.needs_gradient())
+        contribute_product(x.target(), y_unreduced, dz, converted<element_in<P>>(y.value()));
       if (y.needs_gradient()) contribute_product(y.target(), x_unreduced, dz, x.value());
     });
   if constexpr (Policy == sum_policy::reduce && !PartialSum<P> && !PartialSum<Q>) {
