@@ -94,9 +94,11 @@ void run(convolution_way way, convolution_steps const& s, arrays<T>& a) {
   kernel::convolve(way, s, a.x.data(), a.filter.data(), a.z.data(), scratch.data());
 }
 
-// A sum of n products in single precision is off by about sqrt(n) roundings: OpenBLAS adds 6,300 in a row on some CPUs.
+// A sum of n products in single precision is off by about sqrt(n) roundings: OpenBLAS adds 6,300 in a row on
+// some CPUs.
 template<class T>
-void compare(std::vector<T> const& found, std::vector<double> const& truth, double products, char const* what) {
+void compare(std::vector<T> const& found, std::vector<double> const& truth, double products,
+             char const* what) {
   INFO(what);
   double worst = 0;
   double most  = 0;

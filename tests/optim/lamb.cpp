@@ -70,7 +70,7 @@ void check_formula(auto opt) {
   compare(w, by_w);
   compare(zero, by_zero);
   compare(b, by_b);
-  CHECK(worst <= 1e-13);
+  CHECK(worst <= 1e-12);  // the norms are added up in another order
 }
 
 template<class Optimizer, bool Sharded, bool Clipped>

@@ -61,7 +61,7 @@ public:
     s.unreduced              = 0;
     bool const is_long       = !is_packed(n * extent{sizeof(T)});
     if (unreduced == 0) return is_long;
-    if (is_long) sum_where_it_lies(s, n, unreduced);
+    if (is_long) finish_gradient(s, unreduced);
     else
       wait<T>({.kind = collective::all_reduce, .over = unreduced, .unreduced = unreduced}, {.size = n},
               &send_sums<T>)
@@ -175,13 +175,10 @@ private:
   }
 
   template<class T>
-  constexpr void sum_where_it_lies(slot<T, Machine>& s, extent n, axis_set over) {
-    if (!s.sum.alone()) {  // others read this buffer: they keep the local terms
-      auto own = handle_of<T>::make(machine_, machine_, n);
-      machine_.copy(n, static_cast<T const*>(s.sum->data()), own->data());
-      s.sum = std::move(own);
-    }
-    machine_.all_reduce(reduction::sum, s.sum->data(), n, over);
+  constexpr void finish_gradient(slot<T, Machine>& s, axis_set over) {
+    shard<T, Machine> whole{machine_, std::move(s.sum)};
+    finish_in_place(whole, over);
+    s.sum = whole.release();
   }
 
   // A buffer of sums holds the arrays one after the other.
@@ -190,8 +187,7 @@ private:
   static constexpr void send_sums(buckets& b, int first) {
     Machine& m          = b.machine_;
     axis_set const over = b.at(first).over;
-    if (b.at(first).next < 0)
-      return b.sum_where_it_lies(*b.at(first).template contents<T>().where, b.at(first).parts.size, over);
+    if (b.at(first).next < 0) return b.finish_gradient(*b.at(first).template contents<T>().where, over);
     extent const n    = b.size_of<T>(first);
     auto const packed = handle_of<T>::make(m, m, n);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
@@ -282,5 +278,3 @@ private:
 }  // namespace detail
 }  // namespace v0
 }  // namespace meshtf
-
-#include <meshtf/optim/undecided_buckets.hpp>

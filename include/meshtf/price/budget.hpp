@@ -97,7 +97,7 @@ constexpr bool the_most_expensive(bool asked_for) {
   return true;
 }
 
-// The function that names all ten texts. Whoever calls it does so in one short line, since clang quotes the call.
+// Calls the function that names all ten texts in one short line, since clang quotes the call.
 template<auto const& Cost, class = std::make_index_sequence<10>>
 struct expenses;
 template<auto const& Cost, std::size_t... I>

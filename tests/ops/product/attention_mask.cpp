@@ -12,7 +12,7 @@ struct past : dim<6> {};
 using many = shape<moment, heads, key>;
 using seen = shape<past, heads, key>;
 
-void expect_zero(double far) { CHECK(far == 0); }
+void expect_same(double far) { CHECK(far <= 1e-14); }  // BLAS adds up in another order on some CPUs
 
 }  // namespace
 
@@ -48,6 +48,6 @@ TEST_CASE("a mask hides as segment ids do, and NaN in what it hides") {
     see(masked);
     see(same);
     auto const far = max(abs(masked - same));
-    if constexpr (!is_dry<L>) expect_zero(far.value());
+    if constexpr (!is_dry<L>) expect_same(far.value());
   });
 }

@@ -190,8 +190,7 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   using verdict = detail::vectors_verdict<X, Along, S, B>;
   static_assert(accepted<whole>,
                 "meshtf: layer_norm needs a finished value: write layer_norm<...>(finish(x), ...)");
-  static_assert(accepted<verdict>,
-                "meshtf: layer_norm: operands don't fit: see accepted");
+  static_assert(accepted<verdict>, "meshtf: layer_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -218,8 +217,7 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   using verdict = detail::vectors_verdict<X, Along, S>;
   static_assert(accepted<whole>,
                 "meshtf: rms_norm needs a finished value: write rms_norm<...>(finish(x), ...)");
-  static_assert(accepted<verdict>,
-                "meshtf: rms_norm: operands don't fit: see accepted");
+  static_assert(accepted<verdict>, "meshtf: rms_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -264,9 +262,7 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   static_assert(
       accepted<whole>,
       "meshtf: residual_layer_norm needs a finished value: write residual_layer_norm<...>(finish(x), ...)");
-  static_assert(
-      accepted<verdict>,
-      "meshtf: residual_layer_norm: operands don't fit: see accepted");
+  static_assert(accepted<verdict>, "meshtf: residual_layer_norm: operands don't fit: see accepted");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return residual_norm<rejected>{};
   } else {
