@@ -14,7 +14,7 @@ tensor  | core plan price                                    | boost/hana
 ops     | core plan price tensor                             | boost/hana
 nn      | core plan price tensor ops                         | boost/hana
 optim   | core plan price tensor ops nn                      | boost/hana
-search  | core plan price tensor                             | boost/hana
+search  | core plan price tensor ops optim                   | boost/hana
 explain | core plan price tensor                             | boost/hana
 kernel  | core plan                                          | boost/hana cblas dnnl xsimd xtensor xtl
 runtime | core plan price kernel                             | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl

@@ -2,6 +2,7 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 #include <meshtf/plan/slice_plan.hpp>
+#include <meshtf/search/undecided_plans.hpp>
 
 namespace {
 

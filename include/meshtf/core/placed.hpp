@@ -131,6 +131,14 @@ inline constexpr placed placing{
     .counted = identity_of<D>,
 };
 
+/// The axes of which `L` says what they split: all. A layout stands for itself alone; the one of a search
+/// stands for all that it ranks, and is known along none (core/undecided_layout.hpp).
+template<class L>
+inline constexpr axis_set known_axes = ~axis_set{0};
+/// What every layout that `L` stands for says of `D`.
+template<class L, class D>
+inline constexpr placed always_placing = placing<L, D>;
+
 template<class M>
 inline constexpr axis_set joining = []<class... A>(axes<A...>) {
   axis_set set = 0;
@@ -207,6 +215,16 @@ inline constexpr axis_set joining_axes = detail::joining<M>;
 /// The axes over which a tensor of shape `S` is split.
 template<Layout L, class S>
 inline constexpr axis_set split_over = detail::placed_shape<actual<L>, S>::over;
+
+/// The axes over which a tensor of shape `S` is split under every layout that `L` stands for. A layout stands
+/// for itself, so these are all. What must be whole is refused if it is split over one of these; what may be
+/// split in a layout that is not yet known is told to the machine: `placement_needs`.
+template<Layout L, class S>
+inline constexpr axis_set always_split_over = split_over<L, S> & detail::known_axes<actual<L>>;
+
+/// `D` as the rules see it under every layout that `L` stands for: whole, if some leave it whole.
+template<Layout L, Dimension D>
+inline constexpr placed always_placed = detail::always_placing<actual<L>, D>;
 
 /// The set of the axes `Axes` in mesh `M`.
 template<Mesh M, class Axes>

@@ -118,6 +118,11 @@ inline constexpr undecided_dim opened{D::size, position_of<D, Open...>() < int{s
                                                    ? dim_set{1} << position_of<D, Open...>()
                                                    : dim_set{0}};
 
+template<class... Open>
+inline constexpr axis_set known_axes<undecided_layout<Open...>> = 0;
+template<class... Open, class D>
+inline constexpr placed always_placing<undecided_layout<Open...>, D>{.size = D::size};
+
 template<class... Open, class... D>
 struct placed_shape<undecided_layout<Open...>, shape<D...>> {
   static constexpr std::array<undecided_dim, sizeof...(D)> dims{opened<D, Open...>...};

@@ -14,12 +14,12 @@ struct all_of : dim<D::size> {};
 
 namespace detail {
 
-/// Whether each process has a part of the positions, which it compares with all. The search for a layout
-/// keeps them whole.
+/// Whether each process has a part of the positions, which it compares with all. Where a layout has yet to be
+/// chosen, they stay whole.
 template<class L, class Length>
 constexpr bool gathers_memory() {
-  if constexpr (is_undecided<L> || CountedDimension<Length>) return false;
-  else return split_over<actual<L>, shape<Length>> != 0;
+  if constexpr (CountedDimension<Length>) return false;
+  else return always_split_over<L, shape<Length>> != 0;
 }
 
 /// The name under which each process has all positions along `Memory`.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf {
@@ -26,34 +25,36 @@ struct replica_parts {
   [[deprecated("use local_extent")]] constexpr extent held(extent rank) const { return local_extent(rank); }
 };
 
-/// The same under an undecided layout, where nothing is divided.
-struct undecided_parts {
-  undecided_size size{};
-  extent count  = 1;
-  axis_set over = 0;
+namespace detail {
 
-  constexpr undecided_size part() const { return size; }
+/// How replicas divide a shard under `L`. In the search their number is not known
+/// (search/undecided_buckets.hpp).
+template<class L>
+struct replicas_under {
+  template<class S>
+  static constexpr replica_parts parts(bool divided) {
+    using mesh_type         = typename L::mesh_type;
+    constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
+    if (!divided) return {shard_size<L, S>, 1, 0};
+    return {shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
+  }
 };
+
+/// What `parts_of_replicas` returns under the layouts of this machine.
+template<class Machine>
+struct replica_parts_on : std::type_identity<replica_parts> {};
+template<class Machine>
+using parts_on = typename replica_parts_on<Machine>::type;
+
+}  // namespace detail
 
 /// The parts of a shard of shape `S` over all its replicas; one part if `divided` is false.
 template<Layout L, class S>
 constexpr auto parts_of_replicas(bool divided) {
-  if constexpr (is_undecided<L>) {
-    return undecided_parts{shard_size<L, S>, divided ? 2 : 1, 0};
-  } else {
-    using mesh_type         = typename L::mesh_type;
-    constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
-    if (!divided) return replica_parts{shard_size<L, S>, 1, 0};
-    return replica_parts{shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
-  }
+  return detail::replicas_under<actual<L>>::template parts<S>(divided);
 }
 
 namespace detail {
-
-/// What `parts_of_replicas` returns under the layouts of this machine.
-template<class Machine>
-using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::type, extent>, replica_parts,
-                                    undecided_parts>;
 
 /// Copies this process's part of a shard, padded with zeros.
 template<class Machine, class T>

@@ -6,7 +6,6 @@
 
 #include <meshtf/core/distribution.hpp>
 #include <meshtf/core/small_array.hpp>
-#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/array_walk.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/shard_plan.hpp>
@@ -320,7 +319,7 @@ void compute(attention_gradient<T> const&, attention_steps const& steps, place_i
 namespace detail {
 
 template<class L, class D>
-using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal,
+using whole_for_attention = std::conditional_t<always_split_over<L, shape<D>> == 0, legal,
                                                attention_along_split_dim<D, axes_of<L, D>>>;
 
 /// The verdict on dimensions that must be whole.
@@ -440,8 +439,9 @@ struct attention_plan {
   using loops      = united<united<united<Q, shape<Memory>>, shape<width>>, distance>;
   using whole_dims = united<united<shape<Memory>, shape<Key>>, united<shape<width>, distance>>;
   using whole      = typename detail::all_whole_for_attention<L, whole_dims>::verdict;
-  using terms      = first_objection<typename biases::verdict, detail::segments_verdict<row, QS, Query>,
-                                     detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>>;
+  static constexpr unsplit needs{split_over<L, whole_dims>};
+  using terms = first_objection<typename biases::verdict, detail::segments_verdict<row, QS, Query>,
+                                detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>>;
   using verdict =
       first_objection<detail::dims_are_in<Q, Query, Key>, detail::keys_verdict<memory, K, Memory, Key>,
                       typename widths::verdict, terms, whole, placement_verdict_of<L, loops>>;

@@ -143,25 +143,7 @@ void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh c
 
 }  // namespace task
 
-namespace detail {
-
-/// What the gradient of running products asks for where the lines are split, before it goes on from what
-/// comes from other parts: for the search for a layout. Array: x.
-template<class T>
-struct join_products {
-  template<class M>
-  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
-    auto const steps  = cumsum_steps::plan(l, full_extents(l));
-    extent const each = 2 * steps.lines.allocated_lines;
-    auto* const all   = m.template take<T>(steps.parts * each);
-    m.run(task::fold_products<T>{}, steps);
-    m.all_gather(all, each);
-    m.run(task::pass_through_parts<T>{}, steps);
-    m.give(all, steps.parts * each);
-  }
-};
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 /// Running sums or products of a tensor of shape `X` along `Along`.
 ///
@@ -174,13 +156,13 @@ struct cumsum_plan {
   static constexpr steps_under<L, cumsum_steps, X> lines =
       plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
 
-  /// Whether processes have parts of a line, or may have them if the layout is undecided.
+  /// Whether processes have parts of a line, or may have them.
   static constexpr bool in_parts = split_over<L, shape<Along>> != 0;
   /// The axes that split the dimension and join more than one process.
   static constexpr axis_list over = [] {
     axis_list joining;
-    if constexpr (in_parts && !is_undecided<L>)
-      for (int axis : placed_under<L, Along>.over)
+    if constexpr (in_parts)
+      for (int axis : always_placed<L, Along>.over)
         if (detail::among(joining_axes<typename L::mesh_type>, axis)) joining.push_back(axis);
     return joining;
   }();

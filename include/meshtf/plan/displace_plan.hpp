@@ -127,24 +127,6 @@ struct displace_plan {
       plan_steps<L, displace_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
 };
 
-namespace detail {
-
-/// What `flip` asks for along a split dimension, for the search for a layout. Array: x.
-template<class T>
-struct flipped_parts {
-  template<class M>
-  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
-    extent part = 1;
-    for (int d : l.operand[0]) part *= l.dim[d].allocated_extent();
-    auto* const flipped = m.template take<T>(part);
-    m.run(task::displace<T>{}, displace_steps::plan(l, full_extents(l)));
-    m.template permute<T>(part);
-    m.give(flipped, part);
-  }
-};
-
-}  // namespace detail
-
 /// A tensor of shape `X` is flipped along `Along`. Where that is split into equal parts, each process flips
 /// its own, and the first part goes to the last process, and so on.
 template<Layout L, class X, class Along>

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include <meshtf/core/undecided_layout.hpp>
+#include <meshtf/core/placed.hpp>
 #include <meshtf/plan/collective.hpp>
 
 namespace meshtf {
@@ -185,13 +185,10 @@ struct factor_of {};
 
 namespace detail {
 
-/// Under a layout that is not decided yet nothing is split: the order is that of the fewest flops in all.
-template<class L, class All>
-constexpr void add_dims(product_of_many& p) {
-  for (auto const& d : placed_dims<L, All>) {
-    if constexpr (is_undecided<L>) p.add_dim(d.size, 0);
-    else p.add_dim(d.allocated_extent(), d.over.set());
-  }
+/// Before a layout is chosen nothing is split: the order is that of the fewest flops in all.
+template<class L, class... D>
+constexpr void add_dims(product_of_many& p, shape<D...>) {
+  (p.add_dim(always_placed<L, D>.allocated_extent(), always_placed<L, D>.over.set()), ...);
 }
 
 template<class All, class S>
@@ -212,13 +209,13 @@ struct product_under<L, T, Out, factor_of<S, Open, Unreduced>...> {
 
   static constexpr product_of_many value() {
     product_of_many p;
-    add_dims<L, all>(p);
+    add_dims<L>(p, all{});
     p.out           = bits_within<all, common_dims<all, Out>>();
     p.element_bytes = bytes_of(added_as(element_of<T>));
     for (int a = 0; a < max_axes; ++a)
       p.axis_sizes[a] = meshtf::axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(a)];
     (p.add({bits_within<all, S>(), Open,
-            is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Unreduced>}),
+            axis_set_of<typename L::mesh_type, Unreduced> & detail::known_axes<L>}),
      ...);
     return p;
   }

@@ -26,10 +26,9 @@ struct haloed_dim_is_counted {};
 namespace detail {
 
 template<class L, class D, extent Before, extent After, extent Parts>
-struct axes_lookup<L, haloed<D, Before, After, Parts>>
-    : std::conditional_t<is_undecided<L>, std::type_identity<axes<>>, axes_lookup<L, D>> {};
+struct axes_lookup<L, haloed<D, Before, After, Parts>> : axes_lookup<L, D> {};
 
-/// The parts of `D`: under an undecided layout one, since a record leaves such a dimension whole.
+/// The parts of `D`; one, if it may be whole.
 template<class L, class D>
 consteval extent parts_with_halo() {
   if constexpr (may_be_whole<L, D>) return 1;

@@ -116,17 +116,6 @@ constexpr nest_steps all_into_one(extent n) {
   }
   return steps;
 }
-/// The same for a count that depends on the layout.
-constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
-  dim_list one;
-  one.push_back(0);
-  undecided_steps<nest_steps> steps;
-  steps.loops.add_dim({n.whole, n.dims});
-  steps.loops.add_array(one);
-  steps.loops.add_array({});
-  return steps;
-}
-
 namespace detail {
 
 /// Elements from the first that a nest touches of an operand to the last.

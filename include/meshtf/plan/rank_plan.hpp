@@ -145,55 +145,6 @@ void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const*
 
 namespace detail {
 
-/// What `top_k` asks for where lines are split, for the search for a layout: each part's first elements are
-/// found and gathered; and then, the first of all. Arrays: the operand and the result. The loops that they
-/// ask for are those along the lines, and along the result.
-template<class T>
-struct ranks_of_parts {
-  static constexpr extent candidates(task_loops const& l) {
-    return std::min(l.dim[l.along[1]].size, l.dim[l.along[0]].allocated_extent());
-  }
-
-  template<class M>
-  static constexpr void ask(M& m, task_loops l, small_array<extent, 2> const&) {
-    l.dim[l.along[1]] = {.size = candidates(l)};
-    extent part       = 1;
-    for (int d : l.operand[1]) part *= l.dim[d].allocated_extent();
-    extent const all  = l.dim[l.along[0]].parts * part;
-    auto* const found = m.template take<T>(all);
-    auto* const where = m.template take<std::int32_t>(all);
-    m.run(task::rank<T>{}, rank_steps::plan(l, full_extents(l)));
-    m.all_gather(found, part);
-    m.all_gather(where, part);
-    m.give(where, all);
-    m.give(found, all);
-  }
-};
-template<class T>
-struct merged_ranks {
-  template<class M>
-  static constexpr void ask(M& m, task_loops l, small_array<extent, 2> const&) {
-    int const along = l.along[0];
-    extent const n  = ranks_of_parts<T>::candidates(l);
-    int kept        = l.along[1];
-    if (n < l.dim[kept].size) {
-      kept = l.rank;
-      l.add_dim({.size = n});
-    }
-    for (int i = 0; i < l.operand[0].count; ++i)
-      if (l.operand[0][i] == along) l.operand[0].number[i] = static_cast<signed char>(kept);
-    l.along[2]        = along;
-    l.along[0]        = kept;
-    auto const steps  = merge_steps::plan(l, full_extents(l));
-    extent const all  = steps.parts * steps.part_stride;
-    auto* const found = m.template take<T>(all);
-    auto* const where = m.template take<std::int32_t>(all);
-    m.run(task::merge_ranks<T>{}, steps);
-    m.give(where, all);
-    m.give(found, all);
-  }
-};
-
 /// The first elements that one part of a split dimension finds; a part with fewer elements than `K` has no
 /// more of them than it has allocated.
 template<class K, extent Room>
@@ -240,10 +191,9 @@ struct split_rank_plan {
 
 /// `legal`, or the objection to `sort<Along>` of a tensor of shape `X`.
 template<Layout L, class X, class Along>
-using sort_verdict =
-    first_objection<typename rank_plan<L, X, Along, Along>::verdict,
-                    std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal,
-                                       sort_along_split_dim<Along, axes_of<L, Along>>>>;
+using sort_verdict = first_objection<typename rank_plan<L, X, Along, Along>::verdict,
+                                     std::conditional_t<always_split_over<L, shape<Along>> == 0, legal,
+                                                        sort_along_split_dim<Along, axes_of<L, Along>>>>;
 
 /// `legal`, or the objection to `top_k<Along, K>` of a tensor of shape `X`. `top_k<Along, Along>` sorts: its
 /// ranks are as split as `Along`.

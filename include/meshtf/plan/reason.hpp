@@ -41,13 +41,8 @@ struct names_in;
 template<class L, class... D>
 struct names_in<L, shape<D...>> {
   static constexpr std::array<std::string_view, sizeof...(D)> names{name<D>...};
-  static constexpr named_dims value = [] {
-    // under an undecided layout dimensions have names but no parts
-    using here = placed_shape<L, shape<D...>>;
-    if constexpr (std::is_convertible_v<decltype(here::dims.data()), placed const*>)
-      return named_dims{names.data(), here::dims.data(), int{sizeof...(D)}};
-    else return named_dims{};
-  }();
+  static constexpr named_dims value{names.data(), placed_shape<L, shape<D...>>::dims.data(),
+                                    int{sizeof...(D)}};
 };
 
 template<class L, class Loops>

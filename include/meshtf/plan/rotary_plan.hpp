@@ -85,8 +85,8 @@ struct positions_within<X, shape<P...>>
           first_objection<std::conditional_t<X::template has<P>, legal, positions_have_other_dim<P>>...>> {};
 
 template<class L, class D>
-using whole_to_rotate = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal,
-                                           rotated_dim_is_split<D, axes_of<L, D>>>;
+using whole_to_rotate =
+    std::conditional_t<always_split_over<L, shape<D>> == 0, legal, rotated_dim_is_split<D, axes_of<L, D>>>;
 
 }  // namespace detail
 

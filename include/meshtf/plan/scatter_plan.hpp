@@ -1,7 +1,6 @@
 // What a scatter, which writes rows to where ids say, will do, decided before it runs.
 #pragma once
 
-#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/gather_plan.hpp>
 
 namespace meshtf {
@@ -55,9 +54,8 @@ template<class L, class S>
 struct split_updates;
 template<class L, class... D>
 struct split_updates<L, shape<D...>>
-    : std::type_identity<
-          first_objection<std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal,
-                                             scattered_updates_are_split<D, axes_of<L, D>>>...>> {};
+    : std::type_identity<first_objection<std::conditional_t<
+          always_split_over<L, shape<D>> == 0, legal, scattered_updates_are_split<D, axes_of<L, D>>>...>> {};
 
 }  // namespace detail
 
@@ -77,6 +75,7 @@ template<Layout L, class Base, class V, class Ids, class Updates>
 struct scatter_plan : scatter_add_plan<L, Base, V, Ids, Updates> {
   using verdict = first_objection<typename scatter_add_plan<L, Base, V, Ids, Updates>::verdict,
                                   typename detail::split_updates<L, without<Ids, Base>>::type>;
+  static constexpr unsplit needs{split_over<L, without<Ids, Base>>};  // dimensions that only the ids have
 };
 
 /// `legal`, or the objection to `scatter<V>` of updates to a tensor of shape `Base`.

@@ -1,7 +1,6 @@
 // What a slice of some elements along a dimension will do, decided before it runs.
 #pragma once
 
-#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf {
@@ -73,7 +72,7 @@ namespace detail {
 
 /// Whether `D` is whole, or may be: a record notes which dimensions must not be split.
 template<class L, class D>
-inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts == 1;
+inline constexpr bool may_be_whole = always_placed<L, D>.parts == 1;
 
 /// Whether `D` is whole, or of a record, stays whole: otherwise each process may keep its part of a result
 /// along it.
@@ -84,26 +83,11 @@ inline constexpr bool stays_whole = split_over<L, shape<D>> == 0;
 /// the same number of elements, so that what is sliced from one or padded to the other moves by few elements.
 template<class L, class D, class E>
 inline constexpr bool parts_correspond = [] {
-  if constexpr (is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
+  if constexpr (CountedDimension<D> || CountedDimension<E>) return false;
   else {
-    constexpr placed d = placed_under<L, D>;
-    constexpr placed e = placed_under<L, E>;
+    constexpr placed d = always_placed<L, D>;
+    constexpr placed e = always_placed<L, E>;
     return d.parts > 1 && d.over == e.over && d.allocated_extent() == e.allocated_extent();
-  }
-}();
-
-/// Whether a record leaves it to the layout whether parts of `D` and `E` correspond: they do for some small
-/// number of parts, and both are open. These are then split alike or not at all.
-template<class L, class D, class E>
-inline constexpr bool parts_may_correspond = [] {
-  if constexpr (!is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
-  else if constexpr (stays_whole<L, D> || stays_whole<L, E>) return false;
-  else {
-    for (extent parts = 2; parts <= 8; ++parts)
-      if (placed{.size = D::size, .parts = parts}.allocated_extent() ==
-          placed{.size = E::size, .parts = parts}.allocated_extent())
-        return true;
-    return false;
   }
 }();
 

@@ -65,14 +65,9 @@ void compute(on_slices<Call, F, R, T...> const& task, slices_steps const& s, pla
 
 namespace detail {
 
-template<class L, class D>
-inline constexpr bool may_be_split = axes_of<L, D>::size > 1;
-template<class... Open, class D>
-inline constexpr bool may_be_split<undecided_layout<Open...>, D> = (std::same_as<D, Open> || ...);
-
 template<class L, class Out, class Split, class D>
 using slice_objection = std::conditional_t<
-    is_undecided<L> || !may_be_split<L, D>, legal,
+    always_placed<L, D>.parts == 1, legal,
     std::conditional_t<
         !Split::template has<D>, function_needs_whole_dim<D, axes_of<L, D>>,
         std::conditional_t<!Out::template has<D>, result_lacks_split_dim<D, axes_of<L, D>>, legal>>>;
@@ -82,10 +77,11 @@ struct slices_under;
 template<class L, class Out, class Split, class... D>
 struct slices_under<L, Out, Split, shape<D...>> {
   using verdict = first_objection<legal, slice_objection<L, Out, Split, D>...>;
-  /// What a record notes as whole.
-  using whole = decltype((shape<>{} + ... + kept_if < is_undecided<L> && may_be_split<L, D> &&
-                              !(Split::template has<D> && Out::template has<D>),
-                          D > {}));
+  /// What layouts that have yet to be chosen must leave whole.
+  using whole =
+      decltype((shape<>{} + ... + kept_if < always_placed<L, D>.parts == 1 && split_over<L, shape<D>> != 0 &&
+                    !(Split::template has<D> && Out::template has<D>),
+                D > {}));
 };
 
 template<class L, class Loops, class... Along, class... S>

@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include <meshtf/core/counts.hpp>
+#include <meshtf/core/placed.hpp>
 #include <meshtf/core/small_array.hpp>
-#include <meshtf/core/undecided_layout.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -44,8 +44,7 @@ struct loops_over {
   constexpr std::span<dim_list const> arrays() const { return operand.first(operands); }
 };
 
-using task_loops      = loops_over<placed>;
-using undecided_loops = loops_over<undecided_dim>;
+using task_loops = loops_over<placed>;
 
 /// The local extent of each loop on one process, which is its number of iterations; the allocated extent of
 /// the arrays; and the global extent.
@@ -92,12 +91,6 @@ concept TaskSteps = requires(task_loops const& l, loop_extents const& e) {
   { S::plan(l, e) } -> std::same_as<S>;
 };
 
-/// Steps under an undecided layout: the loops from which they will be planned.
-template<class Steps>
-struct undecided_steps {
-  undecided_loops loops{};
-};
-
 /// Steps that are not the same on all processes, since some hold less of a dimension than others, or not
 /// always the same, since elements are counted at run time. Each process plans its own from the loops, once
 /// for each count; the steps of the fullest process are priced.
@@ -140,36 +133,25 @@ constexpr Steps plan_fullest(task_loops const& l, counts const& counted = {}) {
 
 namespace detail {
 
-enum class steps_are { alike, uneven, undecided };
+/// How steps are planned from loops under `L`: at once. The search keeps the loops until parts are known
+/// (search/undecided_plans.hpp).
+template<class L>
+struct planning_under {
+  template<class Steps, class Loops>
+  using type = std::conditional_t<is_uneven<L, Loops>, uneven_steps<Steps>, Steps>;
 
-template<steps_are>
-struct steps_that_are {
   template<class Steps>
-  using type = Steps;
+  static constexpr Steps plan(task_loops const& loops) {
+    return Steps::plan(loops, full_extents(loops));
+  }
 };
-template<>
-struct steps_that_are<steps_are::uneven> {
-  template<class Steps>
-  using type = uneven_steps<Steps>;
-};
-template<>
-struct steps_that_are<steps_are::undecided> {
-  template<class Steps>
-  using type = undecided_steps<Steps>;
-};
-
-template<class L, class Loops>
-inline constexpr steps_are steps_on = is_undecided<L>       ? steps_are::undecided
-                                      : is_uneven<L, Loops> ? steps_are::uneven
-                                                            : steps_are::alike;
 
 }  // namespace detail
 
-/// The type of a plan over the dimensions `Loops` under `L`: `Steps`, `uneven_steps` if processes hold
-/// unequally much, or `undecided_steps` for an undecided layout. It is not deduced, so asking for a verdict
-/// plans nothing.
+/// The type of a plan over the dimensions `Loops` under `L`: `Steps`, or `uneven_steps` if processes hold
+/// unequally much. It is not deduced, so asking for a verdict plans nothing.
 template<class L, class Steps, class Loops>
-using steps_under = typename detail::steps_that_are<detail::steps_on<L, Loops>>::template type<Steps>;
+using steps_under = typename detail::planning_under<L>::template type<Steps, Loops>;
 
 /// The shapes of a task's arrays.
 template<class... S>
@@ -213,7 +195,7 @@ inline constexpr task_loops kept_loops<L, Steps, Loops, arrays_of<S...>, Along..
 template<Layout L, class Steps, class Loops, class... Along, class... S>
 constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...>) {
   static_assert(sizeof...(S) <= max_arrays && sizeof...(Along) <= max_asked);
-  if constexpr (detail::steps_on<L, Loops> == detail::steps_are::uneven) {
+  if constexpr (is_uneven<L, Loops>) {
     constexpr auto const& loops = detail::kept_loops<L, Steps, Loops, arrays_of<S...>, Along...>;
     return {&loops, plan_fullest<Steps>(loops)};
   } else {
@@ -221,8 +203,7 @@ constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...>) {
     int const along[]{dims_within<Loops, shape<Along>>[0]..., 0};
     auto const loops = detail::loops_of(placed_dims<L, Loops>.data(), Loops::rank, arrays, int{sizeof...(S)},
                                         along, int{sizeof...(Along)});
-    if constexpr (is_undecided<L>) return {loops};
-    else return Steps::plan(loops, full_extents(loops));
+    return detail::planning_under<L>::template plan<Steps>(loops);
   }
 }
 

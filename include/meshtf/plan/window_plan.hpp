@@ -301,14 +301,6 @@ void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&,
 
 namespace detail {
 
-/// A dimension as the rules of windows see it: under an undecided layout it is whole. (A record knows what
-/// else they do where it is split.)
-template<class L, class D>
-consteval placed placed_for_windows() {
-  if constexpr (is_undecided<L>) return {.size = D::size};
-  else return placed_under<L, D>;
-}
-
 /// One window under a layout.
 template<class L, class W>
 struct window_under {
@@ -318,8 +310,8 @@ struct window_under {
 
   static constexpr window_rule rule = W::rule;
   static constexpr extent taps      = kernel::size;
-  static constexpr placed in        = placed_for_windows<L, along>();
-  static constexpr placed out       = placed_for_windows<L, made>();
+  static constexpr placed in        = always_placed<L, along>;
+  static constexpr placed out       = always_placed<L, made>;
   static constexpr bool sound    = rule.step > 0 && rule.dilation > 0 && rule.ahead >= 0 && rule.behind >= 0;
   static constexpr extent count  = sound ? rule.windows(along::size, taps) : 0;
   static constexpr bool is_alike = in.parts == out.parts && in.over == out.over;

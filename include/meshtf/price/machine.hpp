@@ -9,6 +9,7 @@
 #include <meshtf/core/counts.hpp>
 #include <meshtf/core/function.hpp>
 #include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/plan/placement_needs.hpp>
 #include <meshtf/price/cost.hpp>
 
 namespace meshtf {
@@ -53,8 +54,7 @@ using machine = typename detail::machine_for<L>::type;
 
 /// What operations ask of a machine: processes that do the work, the ledger that notes its price, or the
 /// recorder that keeps it until a layout is named. Sizes are numbers, or `undecided_size`s on the recorder.
-/// All of them also have `exclusive_scan`. Processes and the ledger have `exchange_with_neighbours`; the
-/// recorder has members instead by which operations tell it what they need of a layout.
+/// All of them also have `exclusive_scan`. Processes and the ledger have `exchange_with_neighbours`.
 template<class M>
 concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y,
                            axis_set over, bool yes, collective_reason const* why) {
@@ -75,6 +75,7 @@ concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x,
   { m.counts(over) } -> std::same_as<bool>;
   m.if_joined(over, [] {}, [] {});
   m.must_know(over);
+  m.constrain(unsplit{over});
   // where values, handles and the tape live
   { m.template create<int>(1) } -> std::same_as<int*>;
   m.destroy(static_cast<int*>(nullptr));
@@ -209,6 +210,14 @@ public:
   }
   /// For what can't be done both ways: a machine without a layout refuses it if `over` may join processes.
   constexpr void must_know(axis_set) const {}
+  /// The operation needs this of a layout (plan/placement_needs.hpp). Verdicts have asked a layout that is
+  /// known; the search ranks only layouts that keep it.
+  template<class Need>
+  constexpr void constrain(Need const&) const {}
+  /// Under some layouts `copy` is the same array as `array`: those under which nothing was copied. Here it is
+  /// known whether one is.
+  template<class Ticket, class Size>
+  constexpr void alias(Ticket const&, Ticket const&, Size const&) const {}
 
   /// Puts an entry made by `create` on the tape, with the name and line of the current operation.
   constexpr void put_on_tape(tape_entry* e) {

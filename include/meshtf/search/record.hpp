@@ -10,6 +10,7 @@
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/cost.hpp>
+#include <meshtf/search/undecided_plans.hpp>
 
 namespace meshtf {
 inline namespace v0 {

@@ -5,6 +5,12 @@
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/search/recorded_calls.hpp>
+#include <meshtf/search/undecided_buckets.hpp>
+#include <meshtf/search/undecided_convolution.hpp>
+#include <meshtf/search/undecided_lines.hpp>
+#include <meshtf/search/undecided_moves.hpp>
+#include <meshtf/search/undecided_plans.hpp>
+#include <meshtf/search/undecided_windows.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -122,65 +128,48 @@ public:
                        .n        = {1, unreduced | riding},
                        .over     = now_if_.dims});
   }
+  // ---- what operations need of a layout: the layouts that don't keep it have no price
+  constexpr void constrain(unsplit const& n) { record_.whole |= n.over; }
+  constexpr void constrain(equal_parts const& n) { record_.even |= n.over; }
+  constexpr void constrain(parts_in_order const& n) { record_.in_order |= n.over; }
+  constexpr void constrain(parts_in_step const& n) {
+    record_.in_step[std::countr_zero(n.first)] |= n.second;
+    record_.in_step[std::countr_zero(n.second)] |= n.first;
+  }
+  constexpr void constrain(one_split const& n) {
+    for (dim_set left = n.over; left != 0; left &= left - 1)
+      record_.in_turn[std::countr_zero(left)] |= n.over & ~(left & -left);
+  }
+  constexpr void constrain(halo_within_part const& n) {
+    record_.near |= n.over;
+    if (n.over == 0) return;
+    extent& reach = record_.reach[std::countr_zero(n.over)];
+    if (n.elements > reach) reach = n.elements;
+  }
+  template<std::size_t N>
+  constexpr void constrain(elements_stay<N> const& n) {
+    std::array<undecided_dim, N> parts;
+    for (std::size_t i = 0; i < N; ++i) parts[i] = {n.parts[i].size, n.parts[i].over};
+    record_.keep_alike({n.whole.size, n.whole.over}, parts);
+  }
+  /// Both of each pair are split alike.
+  constexpr void constrain(dim_pairs const& pairs) {
+    for (int i = 0; i < pairs.count; ++i)  // both have as many elements, and if only one, no matter
+      constrain(elements_stay<1>{{2, pairs.first[i]}, {{{2, pairs.second[i]}}}});
+  }
+
   /// The elements of these pairs move unless they are split alike.
   constexpr void move_between(dim_pairs const& pairs) {
     record_.moved |= pairs.dims();
-    keep_in_order(pairs.dims());
+    constrain(parts_in_order{pairs.dims()});
   }
   /// No axis splits one dimension of `a` and one of `b`.
   constexpr void keep_apart(dim_set a, dim_set b) {
     for (dim_set left = a & ~b; left != 0; left &= left - 1)
       record_.keep_apart_from(std::countr_zero(left), b);
   }
-
-  /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move
-  /// them are not priced.
-  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
-    record_.keep_alike(seen, parts);
-  }
-  constexpr void keep_alike(dim_pairs const& pairs) {
-    for (int i = 0; i < pairs.count; ++i) {
-      // both have as many elements, and if only one, no matter
-      undecided_dim const second{.size = 2, .open = pairs.second[i]};
-      record_.keep_alike({.size = 2, .open = pairs.first[i]}, std::span{&second, 1});
-    }
-  }
-
-  /// An operation needs all of `dim`. Layouts that split it are not priced.
-  constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
-
-  /// Each part of `dim` sees this number of elements of the adjacent parts. Layouts of smaller parts are not
-  /// priced.
-  constexpr void keep_in_reach(undecided_dim const& dim, extent elements) {
-    record_.near |= dim.open;
-    if (dim.open == 0) return;
-    extent& reach = record_.reach[std::countr_zero(dim.open)];
-    if (elements > reach) reach = elements;
-  }
-
-  /// Of these dimensions, of each of which parts see their neighbours, one may be split.
-  constexpr void keep_in_turn(dim_set dims) {
-    for (dim_set left = dims; left != 0; left &= left - 1)
-      record_.in_turn[std::countr_zero(left)] |= dims & ~(left & -left);
-  }
-  constexpr void keep_whole(dim_set dims) { record_.whole |= dims; }
-
-  /// Parts of `a` and `b` with the same number are in one process and of one size. Other layouts are not
-  /// priced.
-  constexpr void keep_in_step(undecided_dim const& a, undecided_dim const& b) {
-    record_.in_step[std::countr_zero(a.open)] |= b.open;
-    record_.in_step[std::countr_zero(b.open)] |= a.open;
-  }
-
   /// Those of these dimensions that no operation needs whole so far.
   constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
-
-  /// Parts of these dimensions move. Layouts that split one over axes that are not in the mesh's order are
-  /// not priced.
-  constexpr void keep_in_order(dim_set dims) { record_.in_order |= dims; }
-
-  /// An operation needs equal parts of `dim`. Layouts that cut it otherwise are not priced.
-  constexpr void keep_even(undecided_dim const& dim) { record_.even |= dim.open; }
 
   // ---- memory
   template<class T>

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <utility>
 
-#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/core/undecided_layout.hpp>
+#include <meshtf/optim/buckets.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -13,10 +14,26 @@ inline namespace v0 {
 template<Dimension... D>
 class recorder;
 
+/// The same under an undecided layout, where nothing is divided.
+struct undecided_parts {
+  undecided_size size{};
+  extent count  = 1;
+  axis_set over = 0;
+
+  constexpr undecided_size part() const { return size; }
+};
+
 namespace detail {
 
-template<class Machine>
-class buckets;
+template<class... Open>
+struct replicas_under<undecided_layout<Open...>> {
+  template<class S>
+  static constexpr undecided_parts parts(bool divided) {
+    return {shard_size<undecided_layout<Open...>, S>, divided ? 2 : 1, 0};
+  }
+};
+template<class... D>
+struct replica_parts_on<recorder<D...>> : std::type_identity<undecided_parts> {};
 
 /// The members of `buckets` that optimizers call. The recorder notes the gradients in order; `price` calls
 /// `plan_buckets` on their sizes under a layout.

@@ -1,18 +1,13 @@
-// A convolution without a layout, where a layout may split the dimensions that windows walk along: for the
-// search for a layout.
+// Convolutions under an undecided layout, which may split the dimensions that windows walk along.
 #pragma once
 
+#include <meshtf/ops/window/conv_transpose.hpp>
 #include <meshtf/plan/conv_plan.hpp>
-#include <meshtf/tensor/windows_in_parts.hpp>
+#include <meshtf/search/undecided_windows.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
-
-/// Whether a convolution is one task: of elements that are computed with as they are stored. Otherwise all
-/// its windows are copied out and multiplied.
-template<class Plan, class T>
-inline constexpr bool convolves_directly = Plan::is_direct && !NarrowElement<T>;
 
 /// A convolution under a layout: its loops, those over a dimension that is split with its halo, and how its
 /// windows walk.
@@ -220,10 +215,10 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   recorder r{m};
   typename recorder::wide wide;
   keep_for_windows<actual<L>, Plan>(m);
-  m.keep_in_turn(recorder::all_sent);
+  m.constrain(one_split{recorder::all_sent});
   bool const keeps   = wants_gradient(x, filter) && filter.needs_gradient(),
              aliases = x.handle()->can_alias_unless(undecided_condition{recorder::all_sent});
-  if (keeps && !aliases) m.keep_whole(recorder::all_sent);
+  if (keeps && !aliases) m.constrain(unsplit{recorder::all_sent});
   r.widen(wide);
   auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);
   r.template convolve<task::convolved>();
@@ -264,7 +259,7 @@ constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L
   auto& m        = z.machine();
   recorder r{m};
   keep_for_windows<actual<L>, Plan>(m);
-  m.keep_in_turn(recorder::all_sent);
+  m.constrain(one_split{recorder::all_sent});
   auto x = tensor_of<T, L, X>::uninitialised(m);
   {
     typename recorder::wide given;
@@ -292,6 +287,29 @@ constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L
     });
   return x;
 }
+
+template<class... Open>
+struct convolution_under<undecided_layout<Open...>> {
+  template<class Plan, class X, class F>
+  static constexpr auto forward(X const& x, F const& filter) {
+    if constexpr (convolves_directly<Plan, typename X::element_type>)
+      return convolved_in_parts<Plan>(x, filter);
+    else return convolved<Plan>(x, filter);
+  }
+};
+
+template<class... Open>
+struct transposed_convolution_under<undecided_layout<Open...>> {
+  template<class Plan, class X, class Z, class F>
+  static constexpr auto transposed(Z const& z, F const& filter) {
+    if constexpr (convolves_directly<Plan, typename Z::element_type>) {
+      return conv_transposed_in_parts<Plan, X>(z, filter);
+    } else {
+      keep_for_windows<undecided_layout<Open...>, Plan, false>(z.machine());
+      return conv_transposed<Plan, X>(z, filter);
+    }
+  }
+};
 
 }  // namespace detail
 }  // namespace v0

@@ -1,8 +1,13 @@
-// Values that move between placements, without a layout: what they ask for where a layout makes them move,
-// for the search for a layout.
+// Operations that move elements where a layout makes them move, under an undecided layout: reshard, rename,
+// reshape, slice, shift and flip. What they ask for is priced when a layout is named.
 #pragma once
 
-#include <meshtf/tensor/relocate.hpp>
+#include <meshtf/ops/shape/flip.hpp>
+#include <meshtf/ops/shape/pad.hpp>
+#include <meshtf/ops/shape/rename.hpp>
+#include <meshtf/ops/shape/reshape.hpp>
+#include <meshtf/ops/shape/slice.hpp>
+#include <meshtf/search/undecided_plans.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -94,7 +99,7 @@ template<class Ask, class Z, class T, class L, class... D>
 constexpr Z moved_if_split(dim_set over, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
   // it is a copy itself under some layouts only
-  if (!x.handle()->can_alias_unless(undecided_condition{over})) m.keep_whole(over);
+  if (!x.handle()->can_alias_unless(undecided_condition{over})) m.constrain(unsplit{over});
   if (m.may_be_split(over) == 0) return Z{m, x.handle()};
   return moved_if<Ask, Z>({over}, x);
 }
@@ -103,7 +108,7 @@ constexpr Z moved_if_split(dim_set over, tensor<T, L, D...> const& x) {
 /// `relocate` does it.
 template<class Z, class T, class L, class... D>
 constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
-  x.machine().keep_in_order(over);
+  x.machine().constrain(parts_in_order{over});
   Z z = moved_if_split<shard_moved<T>, Z>(over, x);
   if (!wants_gradient(x)) return z;
   bool const stays_unreduced = x.gradient_stays_unreduced();
@@ -116,7 +121,7 @@ constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
           return contribute(x, dx, unreduced | dz.machine().may_be_split(over));
         }
         // what shares these elements would be finished before they move
-        if (unreduced != 0 && !dz.handle().alone()) dz.machine().keep_whole(over);
+        if (unreduced != 0 && !dz.handle().alone()) dz.machine().constrain(unsplit{over});
         contribute(x, moved_if_split<shard_moved<T>, operand>(over, dz), unreduced);
       },
       stays_unreduced);
@@ -134,7 +139,7 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<
   bool const stays_unreduced = wants_gradient(x) && x.gradient_stays_unreduced();
   if (c.dims == 0) return same_elements<Z>(x);
   if (stays_unreduced || partial_sum || !x.handle()->can_alias_unless(c)) {
-    m.keep_alike(pairs);
+    m.constrain(pairs);
     return same_elements<Z>(x);
   }
   m.move_between(pairs);
@@ -146,7 +151,7 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<
     auto& back              = dz.machine();
     // others see these elements, or they are a copy
     if (!dz.handle().alone() || !dz.handle()->can_alias_unless(c)) {
-      back.keep_alike(c.pairs);
+      back.constrain(c.pairs);
       return contribute(x, operand{back, dz.handle()}, unreduced & ~split);
     }
     // so it is known over which axes it is still unreduced
@@ -157,6 +162,261 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool partial_sum, tensor<
   return z;
 }
 
+/// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so
+/// nothing is left to search.
+template<class L2, class T, class L, class... D>
+constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
+  constexpr bool same = std::is_same_v<actual<L2>, actual<L>>;
+  static_assert(same,
+                "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
+  if constexpr (!same) {
+    return rejected{};
+  } else {
+    return same_elements<tensor<T, L, D...>>(x);
+  }
+}
+
+/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the reverse, under an undecided layout:
+/// the same elements. Only layouts under which no element moves then have a price.
+template<class Z, class Seen, class Parts, class T, class L, class... D>
+constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
+  []<class... P>(auto& m, shape<P...>) {
+    m.constrain(elements_stay<sizeof...(P)>{sized_under<L, Seen>, {sized_under<L, P>...}});
+  }(x.machine(), Parts{});
+  return same_elements<Z>(x);
+}
+
+/// What a shift asks for along a split dimension. Array: x. Numbers: the offset,
+/// and whether it wraps.
+template<class T>
+struct shifted_parts {
+  template<class M>
+  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const& numbers) {
+    placed const& along = l.dim[l.along[0]];
+    bool const wraps    = numbers[1] != 0;
+    extent elements     = 1;
+    for (int d : l.operand[0]) elements *= l.dim[d].allocated_extent();
+    move_rows<T>(m, displace_steps::plan(l, full_extents(l)),
+                 {along.allocated_extent(), elements / along.allocated_extent(), along.parts},
+                 wraps ? shortest_roll(numbers[0], along.size) : numbers[0], wraps, T{}, nullptr, nullptr);
+  }
+};
+
+/// The loops of elements that move along a dimension that gets another name, as the record keeps them: the
+/// first one says how many parts there are, since no axis may split two loops.
+constexpr undecided_loops opened_by_first(undecided_loops l) {
+  if (l.along[0] != l.along[1]) l.dim[l.along[1]].open = 0;
+  return l;
+}
+
+/// Notes what `moved_by` does where parts of `Along` and `To` correspond, and `alone` where both are whole.
+template<class Along, class To, class T, class L, class... D, class F>
+constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool wraps, F const& alone) {
+  auto& m = x.machine();
+  m.if_joined(
+      split_over<actual<L>, shape<Along>>,
+      [&] {
+        m.template ask_in_parts<shifted_parts<T>>(
+            opened_by_first(shift_plan<actual<L>, shape<D...>, Along, To>::lines.loops),
+            {offset, wraps ? 1 : 0});
+      },
+      alone);
+}
+
+/// Whether it depends on the layout whether parts of `D` and `E` correspond: they do for some small number of
+/// parts, and both may be split. These are then split alike or not at all.
+template<class L, class D, class E>
+inline constexpr bool parts_may_correspond = [] {
+  if constexpr (CountedDimension<D> || CountedDimension<E>) return false;
+  else if constexpr (stays_whole<L, D> || stays_whole<L, E>) return false;
+  else {
+    for (extent parts = 2; parts <= 8; ++parts)
+      if (placed{.size = D::size, .parts = parts}.allocated_extent() ==
+          placed{.size = E::size, .parts = parts}.allocated_extent())
+        return true;
+    return false;
+  }
+}();
+
+/// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if
+/// they are split, moved to the front.
+template<class From, class To, class T, class L, class... D>
+constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
+  using plan = slice_plan<actual<L>, shape<D...>, From, To>;
+  auto part  = plan::part;
+  // both are whole where this is done
+  for (int const loop : {part.loops.along[0], part.loops.along[1]}) part.loops.dim[loop].open = 0;
+  auto& m = x.machine();
+  m.constrain(parts_in_step{split_over<actual<L>, shape<From>>, split_over<actual<L>, shape<To>>});
+  auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  move_either_way<From, To>(x, -first, false,
+                            [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
+  record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set unreduced) {
+    auto& back = dz.machine();
+    auto dx    = tensor<T, L, D...>::uninitialised(back);
+    move_either_way<To, From>(dz, first, false, [&] {
+      back.fill(dx.size, T{}, dx.data());
+      back.run(task::put_part<T>{first}, part, dx.data(), dz.data());
+    });
+    contribute(to, dx, unreduced);
+  });
+  return z;
+}
+
+/// What `flip` asks for along a split dimension. Array: x.
+template<class T>
+struct flipped_parts {
+  template<class M>
+  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
+    extent part = 1;
+    for (int d : l.operand[0]) part *= l.dim[d].allocated_extent();
+    auto* const flipped = m.template take<T>(part);
+    m.run(task::displace<T>{}, displace_steps::plan(l, full_extents(l)));
+    m.template permute<T>(part);
+    m.give(flipped, part);
+  }
+};
+
+// ---- the operations
+
+// Under an undecided layout nothing is planned and nothing moves.
+template<axis_set Riding, class From, class To, class... Open, class S>
+struct splitting<Riding, From, To, undecided_layout<Open...>, S> {
+  using out   = replaced<S, From, To>;
+  using seen  = From;
+  using parts = To;
+  using size  = std::conditional_t<To::size == From::size, legal, parts_do_not_multiply_to_dim<From, To>>;
+  using verdict =
+      first_objection<dims_are_in<S, From>, size, placement_verdict_of<undecided_layout<Open...>, out>>;
+};
+
+template<axis_set Riding, class Names, class... Open, class S>
+struct merging<Riding, Names, undecided_layout<Open...>, S> {
+  using names  = but_last<Names>;
+  using parts  = typename names::rest;
+  using into   = typename names::last;
+  using seen   = into;
+  using merged = merged_shape<S, parts, into>;
+  using out    = typename merged::type;
+  using stand  = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
+  using size =
+      std::conditional_t<parts::size == into::size, legal, parts_do_not_multiply_to_dim<into, parts>>;
+  using verdict = first_objection<all_are_in<S, parts>, stand, size,
+                                  placement_verdict_of<undecided_layout<Open...>, out>>;
+};
+
+template<class... Open, class... D, class... F, class... T, axis_set Riding>
+struct renaming<undecided_layout<Open...>, shape<D...>, shape<F...>, shape<T...>, Riding>
+    : renamed_shape<shape<D...>, shape<F...>, shape<T...>> {
+  using L = undecided_layout<Open...>;
+  using typename renamed_shape<shape<D...>, shape<F...>, shape<T...>>::result;
+  using typename renamed_shape<shape<D...>, shape<F...>, shape<T...>>::named;
+
+  static constexpr auto planned() {
+    if constexpr (!accepted<named>) return named{};
+    else return first_objection<same_size<F, T>..., placement_verdict_of<L, result>>{};
+  }
+  using verdict = decltype(planned());
+
+  template<class X>
+  static constexpr auto apply(X const& x, std::source_location at, bool local_result = false) {
+    x.machine().begin_operation("rename", at);
+    dim_pairs pairs;
+    (pairs.add(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>[0]), ...);
+    return renamed_either_way<tensor_of<typename X::element_type, typename X::layout_type, result>>(
+        pairs, local_result, x);
+  }
+};
+
+template<class... Open>
+struct relocation_under<undecided_layout<Open...>> {
+  template<class Z, class To, class X>
+  static constexpr Z keep_part(X const& x) {
+    return part_kept_if_split<Z>(split_over<undecided_layout<Open...>, shape<To>>, x);
+  }
+  template<class Z, class Reshaping, class X>
+  static constexpr Z reshape(X const& x) {
+    return renamed_undecided<Z, typename Reshaping::seen, typename Reshaping::parts>(x);
+  }
+};
+
+template<class... Open>
+struct slice_under<undecided_layout<Open...>> {
+  template<class From, class To, class X>
+  static constexpr auto apply(X const& x, extent first) {
+    if constexpr (parts_may_correspond<undecided_layout<Open...>, From, To>)
+      return sliced_either_way<From, To>(x, first);
+    else return sliced_and_split<From, To>(x, first);
+  }
+};
+
+template<class... Open>
+struct pad_under<undecided_layout<Open...>> {
+  using L = undecided_layout<Open...>;
+
+  template<class From, class To, class X>
+  static constexpr auto apply(X const& x, extent before, typename X::element_type value) {
+    if constexpr (parts_may_correspond<L, From, To>) {
+      x.machine().constrain(parts_in_step{split_over<L, shape<From>>, split_over<L, shape<To>>});
+      return moved_in_parts<From, To>(x, before, value);
+    } else {
+      return padded_and_split<From, To>(x, before, value);
+    }
+  }
+};
+
+template<class... Open>
+struct shift_under<undecided_layout<Open...>> {
+  using L = undecided_layout<Open...>;
+
+  template<class Along, class To, class X>
+  static constexpr auto apply(X const& x, extent offset, bool wraps, typename X::element_type) {
+    using T    = typename X::element_type;
+    using plan = shift_plan<L, typename X::shape_type, Along, To>;
+    auto& m    = x.machine();
+    if (wraps) m.constrain(equal_parts{split_over<L, shape<Along>>});
+    auto z = tensor_of<T, typename X::layout_type, typename plan::result>::uninitialised(m);
+    undecided_steps<displace_steps> const lines{opened_by_first(plan::lines.loops)};
+    move_either_way<Along, To>(x, offset, wraps,
+                               [&] { m.run(task::displace<T>{}, lines, x.data(), z.data()); });
+    return z;
+  }
+};
+
+template<class... Open>
+struct flip_under<undecided_layout<Open...>> {
+  using L = undecided_layout<Open...>;
+
+  template<class Along, class X>
+  static constexpr X apply(X const& x) {
+    using T    = typename X::element_type;
+    using plan = flip_plan<L, typename X::shape_type, Along>;
+    auto& m    = x.machine();
+    m.constrain(equal_parts{split_over<L, shape<Along>>});
+    auto z = X::uninitialised(m);
+    m.if_joined(
+        split_over<L, shape<Along>>, [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
+        [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
+    return z;
+  }
+};
+
 }  // namespace detail
+
+/// A program that names another layout has chosen it, so nothing is left to search.
+template<Layout L2, class T, class... Open, class... D>
+constexpr auto reshard(tensor<T, dry<undecided_layout<Open...>>, D...> const& x,
+                       std::source_location at = std::source_location::current()) {
+  x.machine().begin_operation("reshard", at);
+  return detail::reshard_undecided<L2>(x);
+}
+template<Layout L2, class T, class... Open, class... D, class Over>
+constexpr auto reshard(partial<tensor<T, dry<undecided_layout<Open...>>, D...>, Over> const&,
+                       std::source_location = std::source_location::current()) {
+  static_assert(sizeof(T) == 0,
+                "meshtf: reshard can't be recorded of a partial sum without a layout: write finish(p)");
+  return detail::rejected{};
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -1,11 +1,11 @@
-// What windows ask for without a layout, where a layout may split the dimensions that they walk along: for
-// the search for a layout.
+// Windows under an undecided layout, which may split the dimensions that they walk along.
 #pragma once
 
 #include <algorithm>
 
 #include <meshtf/plan/convolution.hpp>
-#include <meshtf/tensor/haloed.hpp>
+#include <meshtf/search/undecided_plans.hpp>
+#include <meshtf/tensor/windowed.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -33,15 +33,14 @@ template<class L, class Plan, bool MaySplit = true, int I = 0, class M>
 constexpr void keep_for_windows(M& m) {
   if constexpr (I < Plan::dims) {
     using way            = typename Plan::template at<I>;
-    constexpr auto along = placed_dims<L, shape<typename way::along>>[0];
-    constexpr auto made  = placed_dims<L, shape<typename way::made>>[0];
-    m.keep_whole(placed_dims<L, shape<typename way::kernel>>[0]);
+    constexpr auto along = sized_under<L, typename way::along>;
+    constexpr auto made  = sized_under<L, typename way::made>;
+    m.constrain(unsplit{split_over<L, shape<typename way::kernel>>});
     if constexpr (MaySplit && walks_alike<way>) {
-      m.keep_alike(along, std::span{&made, 1});
-      m.keep_in_reach(along, std::max(way::reach.before, way::reach.after));
+      m.constrain(elements_stay<1>{along, {{made}}});
+      m.constrain(halo_within_part{along.over, std::max(way::reach.before, way::reach.after)});
     } else {
-      m.keep_whole(along);
-      m.keep_whole(made);
+      m.constrain(unsplit{along.over | made.over});
     }
     keep_for_windows<L, Plan, MaySplit, I + 1>(m);
   }
@@ -168,6 +167,18 @@ constexpr auto windows_in_parts(tensor<T, L, X...> const& x) {
   m.template ask_in_parts<Ask<T, Plan>>(opened_by_windows(Plan::copies.loops, Plan::dims));
   return tensor_of<T, L, Z>::uninitialised(m);
 }
+
+template<class... Open>
+struct windows_under<undecided_layout<Open...>> {
+  template<class Plan, class X>
+  static constexpr auto taken(X const& x, typename X::element_type) {
+    return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
+  }
+  template<class Plan, class Z>
+  static constexpr auto joined(Z const& windows) {
+    return windows_in_parts<Plan, windows_joined_in_parts, typename Plan::array>(windows);
+  }
+};
 
 }  // namespace detail
 }  // namespace v0

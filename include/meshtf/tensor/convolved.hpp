@@ -2,12 +2,16 @@
 #pragma once
 
 #include <meshtf/plan/conv_plan.hpp>
-#include <meshtf/tensor/convolved_in_parts.hpp>
 #include <meshtf/tensor/windowed.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
+
+/// Whether a convolution is one task: of elements that are computed with as they are stored. Otherwise all
+/// its windows are copied out and multiplied.
+template<class Plan, class T>
+inline constexpr bool convolves_directly = Plan::is_direct && !NarrowElement<T>;
 
 /// `x` as a convolution sees it: with the halos that are sent, or with all, and the zeros beyond its ends.
 template<class Plan, int I = 0, class X>

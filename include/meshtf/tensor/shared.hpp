@@ -108,10 +108,7 @@ public:
 
   /// Where a machine without a layout made `own` for some layouts only, `own` is an alias of this array under
   /// the others, and this array lives as long.
-  constexpr void alias_as(storage& own) {
-    if constexpr (requires { machine_->alias(ticket_, own.ticket_, size_); })
-      machine_->alias(ticket_, own.ticket_, size_);
-  }
+  constexpr void alias_as(storage& own) { machine_->alias(ticket_, own.ticket_, size_); }
   /// Whether another array can be an alias of this one where a condition does not hold.
   template<class Condition>
   constexpr bool can_alias_unless(Condition const& c) const {

@@ -37,60 +37,16 @@ constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, ext
   send(r.further, r.leave, r.arrive, r.leave_by);
 }
 
-/// What a shift asks for along a split dimension, for the search for a layout. Array: x. Numbers: the offset,
-/// and whether it wraps.
-template<class T>
-struct shifted_parts {
-  template<class M>
-  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const& numbers) {
-    placed const& along = l.dim[l.along[0]];
-    bool const wraps    = numbers[1] != 0;
-    extent elements     = 1;
-    for (int d : l.operand[0]) elements *= l.dim[d].allocated_extent();
-    move_rows<T>(m, displace_steps::plan(l, full_extents(l)),
-                 {along.allocated_extent(), elements / along.allocated_extent(), along.parts},
-                 wraps ? shortest_roll(numbers[0], along.size) : numbers[0], wraps, T{}, nullptr, nullptr);
-  }
-};
-
-/// The loops of elements that move along a dimension that gets another name, as the record keeps them: the
-/// first one says how many parts there are, since no axis may split two loops.
-constexpr undecided_loops opened_by_first(undecided_loops l) {
-  if (l.along[0] != l.along[1]) l.dim[l.along[1]].open = 0;
-  return l;
-}
-
-/// Notes what `moved_by` does where parts of `Along` and `To` correspond, and `alone` where both are whole.
-template<class Along, class To, class T, class L, class... D, class F>
-constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool wraps, F const& alone) {
-  auto& m = x.machine();
-  m.if_joined(
-      split_over<actual<L>, shape<Along>>,
-      [&] {
-        m.template ask_in_parts<shifted_parts<T>>(
-            opened_by_first(shift_plan<actual<L>, shape<D...>, Along, To>::lines.loops),
-            {offset, wraps ? 1 : 0});
-      },
-      alone);
-}
-
 /// z[i] = x[i - offset] along `Along`, which becomes `To`; where x has none, `beyond`, or if it `wraps`, x
 /// from the other end.
 ///
 /// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own
 /// rows and in those that they hand on.
-template<class Along, class To = Along, class T, class L, class... D>
-constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
+template<class Along, class To, class T, class L, class... D>
+constexpr auto moved_where_known(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
   using plan = shift_plan<actual<L>, shape<D...>, Along, To>;
   auto& m    = x.machine();
-  if constexpr (is_undecided<actual<L>>) {
-    if (wraps) m.keep_even(placed_dims<actual<L>, shape<Along>>[0]);
-    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    undecided_steps<displace_steps> const lines{opened_by_first(plan::lines.loops)};
-    move_either_way<Along, To>(x, offset, wraps,
-                               [&] { m.run(task::displace<T>{}, lines, x.data(), z.data()); });
-    return z;
-  } else if constexpr (!plan::exchanges) {
+  if constexpr (!plan::exchanges) {
     return moved_along<Along, To>(x, {.offset = -offset, .wraps = wraps}, beyond);
   } else {
     constexpr placed along = placed_under<actual<L>, Along>;
@@ -99,6 +55,19 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
                  wraps, beyond, x.data(), z.data());
     return z;
   }
+}
+
+/// The same; under a layout that has yet to be chosen rows move or not (search/undecided_moves.hpp).
+template<class L>
+struct shift_under {
+  template<class Along, class To, class X>
+  static constexpr auto apply(X const& x, extent offset, bool wraps, typename X::element_type beyond) {
+    return moved_where_known<Along, To>(x, offset, wraps, beyond);
+  }
+};
+template<class Along, class To = Along, class T, class L, class... D>
+constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
+  return shift_under<actual<L>>::template apply<Along, To>(x, offset, wraps, beyond);
 }
 
 /// `x` moved so, where parts of `From` and `To` correspond. Part of an operation that has begun.

@@ -3,7 +3,6 @@
 
 #include <meshtf/plan/window_plan.hpp>
 #include <meshtf/tensor/haloed.hpp>
-#include <meshtf/tensor/windows_in_parts.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -44,25 +43,34 @@ constexpr auto windows_of(tensor<T, L, X...> const& x) {
   return z;
 }
 
+/// How windows are copied out and joined under `L`. The search has another way, since the dimensions that
+/// they walk along may be split or whole (search/undecided_windows.hpp).
+template<class L>
+struct windows_under {
+  template<class Plan, class X>
+  static constexpr auto taken(X const& x, typename X::element_type beyond) {
+    return windows_of<Plan>(with_halos<Plan>(x, beyond));
+  }
+  template<class Plan, class Z>
+  static constexpr auto joined(Z const& windows) {
+    using T = typename Z::element_type;
+    tensor_of<T, typename Z::layout_type, typename Plan::wide> x{windows.machine()};
+    windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(),
+                          x.data());
+    return without_halos<Plan>(x);
+  }
+};
+
 /// The windows of `x`; `beyond` where the dimension has no elements.
 template<class Plan, class T, class L, class... X>
 constexpr auto all_windows(tensor<T, L, X...> const& x, T beyond) {
-  if constexpr (is_undecided<actual<L>>)
-    return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
-  else return windows_of<Plan>(with_halos<Plan>(x, beyond));
+  return windows_under<actual<L>>::template taken<Plan>(x, beyond);
 }
 
 /// Windows added to the elements that they came from, and the halos sent back.
 template<class Plan, class T, class L, class... Z>
 constexpr auto joined_windows(tensor<T, L, Z...> const& windows) {
-  if constexpr (is_undecided<actual<L>>) {
-    return windows_in_parts<Plan, windows_joined_in_parts, typename Plan::array>(windows);
-  } else {
-    tensor_of<T, L, typename Plan::wide> x{windows.machine()};
-    windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(),
-                          x.data());
-    return without_halos<Plan>(x);
-  }
+  return windows_under<actual<L>>::template joined<Plan>(windows);
 }
 
 }  // namespace detail

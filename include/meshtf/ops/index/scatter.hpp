@@ -19,12 +19,6 @@ using scatter_operands =
                     partial_sum_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>,
                                         union_of<layout_in<X>, unreduced_axes_in<X>, unreduced_axes_in<Y>>>>;
 
-/// Under an undecided layout: dimensions that only the ids have must be whole.
-template<class L, class M, class... D>
-constexpr void keep_updates_whole(M& m, shape<D...>) {
-  if constexpr (is_undecided<L>) (m.keep_whole(placed_dims<L, shape<D>>[0]), ...);
-}
-
 /// The result of `scatter` of tensors. The gradient of an update that a later one has replaced is zero.
 template<class Plan, class T, class L, class... B, Tensor I, class... U>
 constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T, L, U...> const& updates) {
@@ -73,8 +67,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     return detail::rejected{};
   } else {
     detail::local_terms(base).machine().begin_operation("scatter", at);
-    detail::keep_updates_whole<L>(detail::local_terms(base).machine(),
-                                  without<typename I::shape_type, detail::shape_in<X>>{});
+    detail::local_terms(base).machine().constrain(plan::needs);
     if constexpr (detail::PartialSum<X>) {
       axis_set const unreduced = base.owed() | updates.owed();
       auto const x             = detail::local_terms_over(base, unreduced);

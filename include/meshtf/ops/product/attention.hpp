@@ -83,12 +83,6 @@ constexpr void expect_in_memory(attention_options const& o, extent queries, exte
 
 #endif
 
-/// The search for a layout splits none of these dimensions.
-template<class L, class... D>
-constexpr void keep_all_whole(machine<L>& m, shape<D...>) {
-  (m.keep_whole(placed_dims<L, shape<D>>[0]), ...);
-}
-
 /// The bias with all dimensions of the pairs, so that each process adds up the gradient of each pair by
 /// itself.
 template<class B>
@@ -148,12 +142,11 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
     auto& m           = q.machine();
     decltype(auto) b  = bias_of_pairs(typename plan::full_bias{}, terms.bias, at);
     m.begin_operation("attention", at);
-    if constexpr (!is_undecided<L>)
-      expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(),
-                                      m.counted().template of<Memory>(), plan::distance_count);
+    m.constrain(plan::needs);
+    expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(),
+                                    m.counted().template of<Memory>(), plan::distance_count);
     auto z         = result_type::uninitialised(m);
     auto log_total = tensor_of<computed<T>, L, typename plan::row>::uninitialised(m);
-    if constexpr (is_undecided<L>) keep_all_whole<L>(m, typename plan::whole_dims{});
     attention_view const view{options.causal, options.first, options.window, options.dropout, options.random};
     attention_arrays<T> const all{q.data(),
                                   k.data(),

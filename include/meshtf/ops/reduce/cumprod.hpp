@@ -9,52 +9,40 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The gradient of running products along a split dimension.
-template<class Along, class T, class L, class... D, class... Lines>
-constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
-                                         tensor<T, L, D...> const& dz, running which) {
-  using plan         = cumsum_plan<actual<L>, shape<D...>, Along>;
-  using Machine      = machine<L>;
-  auto& m            = dz.machine();
-  auto const go_back = [&](auto const& later, auto& dx) {
-    m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
-          later.data(), dz.data(), dx.data());
-  };
-  if constexpr (is_undecided<actual<L>>) {
-    constexpr dim_set over = split_over<actual<L>, shape<Along>>;
-    auto const later       = m.when_joined(over, [&] {
-      auto from_others = tensor<T, L, Lines...>::uninitialised(m);
-      m.template ask_in_parts<join_products<T>>(plan::lines.loops);
-      return from_others;
-    });
-    auto dx                = tensor<T, L, D...>::uninitialised(m);
-    m.if_joined(
-        over, [&] { go_back(later, dx); },
-        [&] {
-          m.run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
-                dx.data());
-        });
-    return dx;
-  } else {
-    auto const join_others = [&] {
-      constexpr axis_set over = plan::over.set();
-      constexpr extent each   = 2 * shard_size<actual<L>, typename plan::each_line>;
-      constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
-      auto const folded       = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
-      m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
-            offset<L>(folded->data(), m.rank_along(over) * each));
-      m.because(&reason_to_run_on);
-      m.all_gather(folded->data(), each, over);
-      auto from_others = tensor<T, L, Lines...>::uninitialised(m);
-      m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines,
-            static_cast<T const*>(folded->data()), from_others.data());
-      return from_others;
-    };
-    auto const later = join_others();
-    auto dx          = tensor<T, L, D...>::uninitialised(m);
-    go_back(later, dx);
-    return dx;
-  }
+/// The gradient of running products along a split dimension, into dx. `later`: what comes from other parts.
+template<class Along, class X, class Lines>
+constexpr void cumprod_gradient_into(X const& x, Lines const& before, Lines const& later, X const& dz,
+                                     running which, X& dx) {
+  using plan = cumsum_plan<actual<typename X::layout_type>, typename X::shape_type, Along>;
+  dz.machine().run(task::cumprod_gradient_on<typename X::element_type>{which.reverse, which.exclusive},
+                   plan::lines, x.data(), before.data(), later.data(), dz.data(), dx.data());
+}
+
+template<class L>
+template<class Along, class X, class Lines>
+constexpr X running_under<L>::cumprod_gradient(X const& x, Lines const& before, X const& dz, running which) {
+  using T                 = typename X::element_type;
+  using layout            = typename X::layout_type;
+  using Machine           = machine<layout>;
+  using plan              = cumsum_plan<L, typename X::shape_type, Along>;
+  auto& m                 = dz.machine();
+  constexpr axis_set over = plan::over.set();
+  constexpr extent each   = 2 * shard_size<L, typename plan::each_line>;
+  constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
+  auto later              = [&] {
+    auto const folded = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
+    m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
+                       offset<layout>(folded->data(), m.rank_along(over) * each));
+    m.because(&reason_to_run_on);
+    m.all_gather(folded->data(), each, over);
+    auto from_others = Lines::uninitialised(m);
+    m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines,
+                       static_cast<T const*>(folded->data()), from_others.data());
+    return from_others;
+  }();
+  auto dx = X::uninitialised(m);
+  cumprod_gradient_into<Along>(x, before, later, dz, which, dx);
+  return dx;
 }
 
 }  // namespace detail
@@ -92,13 +80,14 @@ constexpr auto cumprod(X const& operand, running which = {},
     auto& m       = x.machine();
     m.begin_operation("cumprod", at);
     if constexpr (plan::in_parts) {
-      auto const before = detail::joined_before<reduction::product, Along>(x, which.reverse);
-      auto z            = detail::run_on<reduction::product, Along>(x, before, which);
+      using under       = detail::running_under<actual<L>>;
+      auto const before = under::template joined_before<reduction::product, Along>(x, which.reverse);
+      auto z            = under::template run_on<reduction::product, Along>(x, before, which);
       if constexpr (FloatingElement<T>)
         if (detail::wants_gradient(x))
           detail::record(z, [x = detail::keep(x), before = detail::keep(before), which](auto const& dz) {
-            detail::contribute(
-                x.target(), detail::cumprod_gradient_in_parts<Along>(x.value(), before.value(), dz, which));
+            detail::contribute(x.target(),
+                               under::template cumprod_gradient<Along>(x.value(), before.value(), dz, which));
           });
       return z;
     } else {

@@ -8,44 +8,17 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The running sums of narrow elements, for the search for a layout: lines that are split are widened, and
-/// their sums narrowed again.
-template<class Along, class T, class L, class... D>
-constexpr tensor<T, L, D...> narrow_sums_either_way(tensor<T, L, D...> const& x, running which) {
-  using plan             = cumsum_plan<actual<L>, shape<D...>, Along>;
-  using wide             = tensor<computed<T>, L, D...>;
-  using result           = tensor<T, L, D...>;
-  using handle           = typename result::handle_type;
-  constexpr dim_set over = split_over<actual<L>, shape<Along>>;
-  auto& m                = x.machine();
-  if (m.may_be_split(over) == 0) return run_along<reduction::sum, Along>(x, which);
-  handle own = m.when_joined(over, [&] {
-    wide const widened = each<computed<T>, shape<D...>>(function::identity{}, x);
-    wide sums          = [&] {
-      auto before = reduced<reduction::sum, typename plan::each_line>(function::identity{}, widened).value;
-      m.exclusive_scan(reduction::sum, computed<T>{}, before.data(), before.size, plan::over, which.reverse);
-      auto z = wide::uninitialised(m);
-      m.run(task::run_on<reduction::sum, computed<T>>{which.reverse, which.exclusive}, plan::lines,
-                     widened.data(), before.data(), z.data());
-      return z;
-    }();
-    return each<T, shape<D...>>(function::identity{}, sums).handle();
-  });
-  m.if_joined(over, [] {}, [&] { run_along<reduction::sum, Along>(x, which).handle()->alias_as(*own); });
-  return result{m, std::move(own)};
-}
-
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running which) {
-  if constexpr (!cumsum_plan<actual<L>, shape<D...>, Along>::in_parts)
+  using under = running_under<actual<L>>;
+  if constexpr (!cumsum_plan<actual<L>, shape<D...>, Along>::in_parts) {
     return run_along<reduction::sum, Along>(x, which);
-  else if constexpr (NarrowElement<T> && is_undecided<actual<L>>)
-    return narrow_sums_either_way<Along>(x, which);
-  else if constexpr (NarrowElement<T>)  // the sums of parts are not rounded
-    return each<T, shape<D...>>(
-        function::identity{},
-        running_sums<Along>(each<computed<T>, shape<D...>>(function::identity{}, x), which));
-  else return run_on<reduction::sum, Along>(x, joined_before<reduction::sum, Along>(x, which.reverse), which);
+  } else if constexpr (NarrowElement<T>) {
+    return under::template narrow_sums<Along>(x, which);
+  } else {
+    auto const before = under::template joined_before<reduction::sum, Along>(x, which.reverse);
+    return under::template run_on<reduction::sum, Along>(x, before, which);
+  }
 }
 
 }  // namespace detail
@@ -76,9 +49,9 @@ constexpr auto cumsum(X const& operand, running which = {},
     return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
       x.machine().begin_operation("cumsum", at);
       // the sums may be copies, which nothing unreduced can be
-      if constexpr (is_undecided<actual<L>> && NarrowElement<detail::element_in<X>>)
+      if constexpr (NarrowElement<detail::element_in<X>>)
         if (detail::PartialSum<X> || (detail::wants_gradient(x) && x.gradient_stays_unreduced()))
-          x.machine().keep_whole(split_over<actual<L>, shape<Along>>);
+          x.machine().constrain(unsplit{split_over<actual<L>, shape<Along>>});
       auto z = detail::running_sums<Along>(x, which);
       detail::record_linear(z, x, [which](auto const& to, auto const& dz, axis_set unreduced) {
         detail::contribute(to, detail::running_sums<Along>(dz, {which.exclusive, !which.reverse}), unreduced);

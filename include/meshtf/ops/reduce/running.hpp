@@ -11,17 +11,13 @@ namespace detail {
 /// For each line, what processes with the parts before this one's have, joined; in `reverse`, with those
 /// after it.
 template<reduction Op, class Along, class T, class L, class... D>
-constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
-  using plan      = cumsum_plan<actual<L>, shape<D...>, Along>;
-  auto& m         = x.machine();
-  auto const join = [&] {
-    auto before = reduced<Op, typename plan::each_line>(function::identity{}, x).value;
-    m.because(&reason_to_run_on);
-    m.exclusive_scan(Op, Op == reduction::sum ? T{} : T{1}, before.data(), before.size, plan::over, reverse);
-    return before;
-  };
-  if constexpr (is_undecided<actual<L>>) return m.when_joined(split_over<actual<L>, shape<Along>>, join);
-  else return join();
+constexpr auto scanned_before(tensor<T, L, D...> const& x, bool reverse) {
+  using plan  = cumsum_plan<actual<L>, shape<D...>, Along>;
+  auto& m     = x.machine();
+  auto before = reduced<Op, typename plan::each_line>(function::identity{}, x).value;
+  m.because(&reason_to_run_on);
+  m.exclusive_scan(Op, Op == reduction::sum ? T{} : T{1}, before.data(), before.size, plan::over, reverse);
+  return before;
 }
 
 /// Running sums or products along a dimension that is whole.
@@ -33,25 +29,43 @@ constexpr tensor<T, L, D...> run_along(tensor<T, L, D...> const& x, running whic
   return z;
 }
 
-/// The same along one that is split, from `before` on. A search for a layout notes what is done if it is
-/// whole, too.
+/// The same along one that is split, from `before` on, into z.
 template<reduction Op, class Along, class T, class L, class... D, class... Lines>
-constexpr tensor<T, L, D...> run_on(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
-                                    running which) {
-  using plan       = cumsum_plan<actual<L>, shape<D...>, Along>;
-  auto& m          = x.machine();
-  auto z           = tensor<T, L, D...>::uninitialised(m);
-  auto const go_on = [&] {
-    m.run(task::run_on<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
-          z.data());
-  };
-  if constexpr (is_undecided<actual<L>>)
-    m.if_joined(split_over<actual<L>, shape<Along>>, go_on, [&] {
-      m.run(task::run_along<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), z.data());
-    });
-  else go_on();
-  return z;
+constexpr void run_on_into(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, running which,
+                           tensor<T, L, D...>& z) {
+  x.machine().run(task::run_on<Op, T>{which.reverse, which.exclusive},
+                  cumsum_plan<actual<L>, shape<D...>, Along>::lines, x.data(), before.data(), z.data());
 }
+
+/// How running sums and products of lines that are split work under `L`. The search has another way, since
+/// lines may be split or whole (search/undecided_lines.hpp).
+template<class L>
+struct running_under {
+  template<reduction Op, class Along, class X>
+  static constexpr auto joined_before(X const& x, bool reverse) {
+    return scanned_before<Op, Along>(x, reverse);
+  }
+  template<reduction Op, class Along, class X, class Before>
+  static constexpr X run_on(X const& x, Before const& before, running which) {
+    auto z = X::uninitialised(x.machine());
+    run_on_into<Op, Along>(x, before, which, z);
+    return z;
+  }
+  /// Sums of narrow elements: those of parts are not rounded.
+  template<class Along, class X>
+  static constexpr X narrow_sums(X const& x, running which) {
+    using T         = typename X::element_type;
+    using in        = typename X::shape_type;
+    auto const wide = each<computed<T>, in>(function::identity{}, x);
+    auto const sums = [&] {  // what other parts have is released before the sums are narrowed
+      auto const before = joined_before<reduction::sum, Along>(wide, which.reverse);
+      return run_on<reduction::sum, Along>(wide, before, which);
+    }();
+    return each<T, in>(function::identity{}, sums);
+  }
+  template<class Along, class X, class Before>
+  static constexpr X cumprod_gradient(X const& x, Before const& before, X const& dz, running which);
+};
 
 }  // namespace detail
 }  // namespace v0

@@ -24,9 +24,8 @@ constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T
   auto const put_back = [&] {
     m.run(task::unrank<T>{}, rank_plan<actual<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
   };
-  if constexpr (is_undecided<actual<L>> && !std::is_same_v<Along, K>)
-    m.if_joined(split_over<actual<L>, shape<Along>>, put_back, put_back);  // whether it is split or not
-  else put_back();
+  if constexpr (std::is_same_v<Along, K>) put_back();  // it needs `Along` whole
+  else m.if_joined(split_over<actual<L>, shape<Along>>, put_back, put_back);
   contribute(x, dx);
 }
 

@@ -35,21 +35,15 @@ constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
 
-/// The same without a layout: it notes what is done where `Along` is split, and what is done where it is
-/// whole.
-template<class Along, class K, class T, class L, class... D>
-constexpr auto ranked_either_way(tensor<T, L, D...> const& x, bool descending) {
-  using plan             = rank_plan<actual<L>, shape<D...>, Along, K>;
-  constexpr dim_set over = split_over<actual<L>, shape<Along>>;
-  auto& m                = x.machine();
-  m.if_joined(over, [&] { m.template ask_in_parts<ranks_of_parts<T>>(plan::ranks.loops); }, [] {});
-  auto value = tensor_of<T, L, typename plan::result>::uninitialised(m);
-  auto index = tensor_of<std::int32_t, L, typename plan::result>::uninitialised(m);
-  m.if_joined(
-      over, [&] { m.template ask_in_parts<merged_ranks<T>>(plan::ranks.loops); },
-      [&] { m.run(task::rank<T>{descending}, plan::ranks, x.data(), value.data(), index.data()); });
-  return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
-}
+/// The same under `L`. The search has another way, since `Along` may be split or whole
+/// (search/undecided_lines.hpp).
+template<class L>
+struct ranking_under {
+  template<class Along, class K, class X>
+  static constexpr auto in_parts(X const& x, bool descending) {
+    return ranked_in_parts<Along, K>(x, descending);
+  }
+};
 
 /// The first K::size elements along `Along` in order, with their indices. Part of an operation that has
 /// begun.
@@ -60,11 +54,9 @@ constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
         wanted             = x.machine().counted().template of<K>();
         there < wanted)
       throw_counted_less(x.machine().now(), name_of<Along>(), there, wanted);
-  constexpr bool sorts = std::is_same_v<Along, K>;  // all of a line, which is whole
-  if constexpr (split_over<L, shape<Along>> == 0 || (is_undecided<actual<L>> && sorts))
+  if constexpr (split_over<L, shape<Along>> == 0 || std::is_same_v<Along, K>)  // a line is sorted whole
     return ranked<Along, K>(x, descending);
-  else if constexpr (is_undecided<actual<L>>) return ranked_either_way<Along, K>(x, descending);
-  else return ranked_in_parts<Along, K>(x, descending);
+  else return ranking_under<actual<L>>::template in_parts<Along, K>(x, descending);
 }
 
 }  // namespace detail

@@ -108,11 +108,10 @@ template<Dimension Along, class... X>
 constexpr auto concat(X const&... x) {
   using partial_fits = first_objection<
       detail::partial_sum_verdict<detail::layout_in<X>, shape<Along>, detail::unreduced_axes_in<X>>...>;
-  static_assert(
-      accepted<partial_fits>,
-      "meshtf: concat can't split a partial sum over an unreduced axis: reshard or finish first");
+  static_assert(accepted<partial_fits>,
+                "meshtf: concat can't split a partial sum over an unreduced axis: reshard or finish first");
   axis_set const unreduced = (x.owed() | ...);
-  (detail::keep_whole_if_open<Along>(x), ...);
+  (detail::constrain_partial_sum<Along>(x), ...);
   std::tuple parts{
       detail::local_terms_over(x, unreduced)...};  // braces: evaluated in the order of the operands
   auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);

@@ -10,30 +10,30 @@ inline namespace v0 {
 
 namespace detail {
 
-template<class Along, class T, class L, class... D>
-constexpr auto flipped(tensor<T, L, D...> const& x) {
-  using plan = flip_plan<actual<L>, shape<D...>, Along>;
-  auto& m    = x.machine();
-  if constexpr (is_undecided<actual<L>>) {
-    m.keep_even(placed_dims<actual<L>, shape<Along>>[0]);
-    auto z = tensor<T, L, D...>::uninitialised(m);
-    m.if_joined(
-        split_over<actual<L>, shape<Along>>,
-        [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
-        [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
-    return z;
-  } else {
-    extent n = m.counted().template of<Along>();
+/// How `flip` works under `L`. The search has another way (search/undecided_moves.hpp).
+template<class L>
+struct flip_under {
+  template<class Along, class X>
+  static constexpr X apply(X const& x) {
+    using T    = typename X::element_type;
+    using plan = flip_plan<L, typename X::shape_type, Along>;
+    auto& m    = x.machine();
+    extent n   = m.counted().template of<Along>();
     if constexpr (plan::exchanges) n = placed_under<L, Along>.allocated_extent();
     auto part = moved_along<Along, Along>(x, {.offset = n - 1, .reversed = true}, T{});
     if constexpr (plan::exchanges) {
-      auto z = tensor<T, L, D...>::uninitialised(m);
+      auto z = X::uninitialised(m);
       m.move(plan::exchange, static_cast<T const*>(part.data()), z.data());
       return z;
     } else {
       return part;
     }
   }
+};
+
+template<class Along, class T, class L, class... D>
+constexpr auto flipped(tensor<T, L, D...> const& x) {
+  return flip_under<actual<L>>::template apply<Along>(x);
 }
 
 }  // namespace detail

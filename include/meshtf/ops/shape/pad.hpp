@@ -20,16 +20,26 @@ template<class From, class To>
 }
 
 template<class From, class To, class T, class L, class... D>
+constexpr auto padded_and_split(tensor<T, L, D...> const& x, extent before, T value) {
+  if constexpr (parts_correspond<actual<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
+  else if constexpr (stays_whole<actual<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
+  else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
+}
+
+/// The same under `L`, as `slice_under`.
+template<class L>
+struct pad_under {
+  template<class From, class To, class X>
+  static constexpr auto apply(X const& x, extent before, typename X::element_type value) {
+    return padded_and_split<From, To>(x, before, value);
+  }
+};
+
+template<class From, class To, class T, class L, class... D>
 constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, std::source_location at) {
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().begin_operation("pad", at);
-  constexpr bool in_step = parts_may_correspond<actual<L>, From, To>;
-  if constexpr (in_step)
-    x.machine().keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
-  if constexpr (in_step || parts_correspond<actual<L>, From, To>)
-    return moved_in_parts<From, To>(x, before, value);
-  else if constexpr (stays_whole<actual<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
-  else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
+  return pad_under<actual<L>>::template apply<From, To>(x, before, value);
 }
 
 }  // namespace detail
@@ -57,7 +67,7 @@ constexpr auto pad(X const& operand, extent before,
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
   } else {
-    detail::keep_whole_if_open<To>(operand);
+    detail::constrain_partial_sum<To>(operand);
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at);
     });

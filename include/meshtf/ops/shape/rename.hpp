@@ -51,34 +51,33 @@ using same_size = std::conditional_t<From::size == To::size, legal, dims_differ_
 /// which it is a local term.
 template<class L, class S, class From, class To, axis_set Riding = 0>
 struct renaming;
-template<class L, class... D, class... F, class... T, axis_set Riding>
-struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
+template<class S, class From, class To>
+struct renamed_shape;
+template<class... D, class... F, class... T>
+struct renamed_shape<shape<D...>, shape<F...>, shape<T...>> {
   using result = decltype((shape<>{} + ... + typename name_after<D, shape<F...>, shape<T...>>::type{}));
   using named  = first_objection<dims_are_in<shape<D...>, F...>, named_once<F, F...>...>;
+};
+template<class L, class... D, class... F, class... T, axis_set Riding>
+struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding>
+    : renamed_shape<shape<D...>, shape<F...>, shape<T...>> {
+  using typename renamed_shape<shape<D...>, shape<F...>, shape<T...>>::result;
+  using typename renamed_shape<shape<D...>, shape<F...>, shape<T...>>::named;
 
   static constexpr auto planned() {
     if constexpr (!accepted<named>) return named{};
-    else if constexpr (is_undecided<L>)
-      return first_objection<same_size<F, T>..., placement_verdict_of<L, result>>{};
     else return typename renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::verdict{};
   }
   using verdict = decltype(planned());
 
   template<class X>
-  static constexpr auto apply(X const& x, std::source_location at,
-                              [[maybe_unused]] bool local_result = false) {
+  static constexpr auto apply(X const& x, std::source_location at, bool = false) {
     using renamed = tensor_of<typename X::element_type, typename X::layout_type, result>;
     auto& m       = x.machine();
     m.begin_operation("rename", at);
-    if constexpr (is_undecided<L>) {
-      dim_pairs pairs;
-      (pairs.add(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>[0]), ...);
-      return renamed_either_way<renamed>(pairs, local_result, x);
-    } else {
-      (expect_elements_for<F, T>(m), ...);
-      return relocate<renamed, relocation<L, shape<D...>, L, result>>(
-          x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
-    }
+    (expect_elements_for<F, T>(m), ...);
+    return relocate<renamed, relocation<L, shape<D...>, L, result>>(
+        x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
   }
 };
 
@@ -124,9 +123,8 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
     using renaming     = detail::renaming<actual<L>, shape<D...>, typename names::from, typename names::to,
                                           detail::possibly_unreduced<L, Over>>;
     using partial_fits = detail::partial_sum_verdict<L, typename renaming::result, Over>;
-    static_assert(
-        accepted<partial_fits>,
-        "meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish first");
+    static_assert(accepted<partial_fits>,
+                  "meshtf: rename can't split a partial sum over an unreduced axis: reshard or finish first");
     using verdict = std::conditional_t<accepted<partial_fits>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<first_objection<partial_fits, verdict>>) return detail::rejected{};

@@ -116,32 +116,6 @@ struct merging {
                       placement_verdict_of<L, out>, typename steps::verdict>;
 };
 
-// Under an undecided layout nothing is planned and nothing moves.
-template<axis_set Riding, class From, class To, class L, class S>
-  requires is_undecided<L>
-struct splitting<Riding, From, To, L, S> {
-  using out     = replaced<S, From, To>;
-  using seen    = From;
-  using parts   = To;
-  using size    = std::conditional_t<To::size == From::size, legal, parts_do_not_multiply_to_dim<From, To>>;
-  using verdict = first_objection<dims_are_in<S, From>, size, placement_verdict_of<L, out>>;
-};
-
-template<axis_set Riding, class Names, class L, class S>
-  requires is_undecided<L>
-struct merging<Riding, Names, L, S> {
-  using names  = but_last<Names>;
-  using parts  = typename names::rest;
-  using into   = typename names::last;
-  using seen   = into;
-  using merged = merged_shape<S, parts, into>;
-  using out    = typename merged::type;
-  using stand  = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
-  using size =
-      std::conditional_t<parts::size == into::size, legal, parts_do_not_multiply_to_dim<into, parts>>;
-  using verdict = first_objection<all_are_in<S, parts>, stand, size, placement_verdict_of<L, out>>;
-};
-
 /// Where there is an objection, the caller has reported it.
 template<class Reshaping, class T, class L, class... D>
 constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::source_location at) {
@@ -149,12 +123,8 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
     return rejected{};
   } else {
     x.machine().begin_operation(name, at);
-    if constexpr (is_undecided<L>)
-      return renamed_undecided<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::seen,
-                               typename Reshaping::parts>(x);
-    else
-      return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(
-          x, 0, Reshaping::steps::value);
+    return relocation_under<actual<L>>::template reshape<tensor_of<T, L, typename Reshaping::out>, Reshaping>(
+        x);
   }
 }
 

@@ -3,8 +3,7 @@
 
 #include <source_location>
 
-#include <meshtf/core/undecided_layout.hpp>
-#include <meshtf/tensor/moved_undecided.hpp>
+#include <meshtf/tensor/relocate.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -16,32 +15,28 @@ template<class L, class Over>
 inline constexpr axis_set possibly_unreduced =
     axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
-/// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so
-/// nothing is left to search.
-template<class L2, class T, class L, class... D>
-constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
-  constexpr bool same = std::is_same_v<actual<L2>, actual<L>>;
-  static_assert(same,
-                "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
-  if constexpr (!same) {
-    return rejected{};
-  } else {
-    return same_elements<tensor<T, L, D...>>(x);
-  }
-}
-
-/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the reverse, under an undecided layout:
-/// the same elements. Only layouts under which no element moves then have a price.
-template<class Z, class Seen, class Parts, class T, class L, class... D>
-constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
-  x.machine().keep_alike(placed_dims<L, shape<Seen>>[0], placed_dims<L, Parts>);
-  return same_elements<Z>(x);
-}
-
 template<class From, class S1, class To, class S2>
 struct relocation {
   static constexpr auto from = placed_dims<From, S1>;
   static constexpr auto to   = placed_dims<To, S2>;
+};
+
+/// How the elements of a value move under `L` when its dimensions get other names: as a plan says that is
+/// known here. The search has another way (search/undecided_moves.hpp).
+template<class L>
+struct relocation_under {
+  /// `x`, of which each process has all along some dimension, as a `Z` that splits it instead, as `To`.
+  template<class Z, class To, class X>
+  static constexpr Z keep_part(X const& x) {
+    using from = typename X::shape_type;
+    using to   = typename Z::shape_type;
+    return relocate<Z, relocation<L, from, L, to>>(x, 0, renaming_reshard_plan<L, from, L, to>::steps);
+  }
+  /// `x` as a `Z`, of which `Reshaping` has the plan.
+  template<class Z, class Reshaping, class X>
+  static constexpr Z reshape(X const& x) {
+    return relocate<Z, typename Reshaping::way>(x, 0, Reshaping::steps::value);
+  }
 };
 
 }  // namespace detail
@@ -52,21 +47,16 @@ struct relocation {
 template<Layout L2, class T, class L, class... D>
 constexpr auto reshard(tensor<T, L, D...> const& x,
                        std::source_location at = std::source_location::current()) {
-  if constexpr (is_undecided<L>) {
-    x.machine().begin_operation("reshard", at);
-    return detail::reshard_undecided<L2>(x);
+  using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
+  using result  = tensor<T, layout_beside<L, L2>, D...>;
+  using verdict = typename plan::verdict;
+  static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
   } else {
-    using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
-    using result  = tensor<T, layout_beside<L, L2>, D...>;
-    using verdict = typename plan::verdict;
-    static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
-    if constexpr (!accepted<verdict>) {
-      return detail::rejected{};
-    } else {
-      x.machine().begin_operation("reshard", at);
-      return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
-          x, 0, plan::steps);
-    }
+    x.machine().begin_operation("reshard", at);
+    return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
+        x, 0, plan::steps);
   }
 }
 
@@ -75,25 +65,19 @@ constexpr auto reshard(tensor<T, L, D...> const& x,
 template<Layout L2, class T, class L, class... D, class Over>
 constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p,
                        std::source_location at = std::source_location::current()) {
-  static_assert(!is_undecided<L>,
-                "meshtf: reshard can't be recorded of a partial sum without a layout: write finish(p)");
-  if constexpr (is_undecided<L>) {
+  constexpr axis_set over = detail::possibly_unreduced<L, Over>;
+  // for what needs no reduction, as a gradient may
+  using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
+  using result  = tensor<T, layout_beside<L, L2>, D...>;
+  using verdict = first_objection<typename reshard_plan<actual<L>, actual<L2>, shape<D...>, over>::verdict,
+                                  typename plan::verdict>;
+  static_assert(accepted<verdict>, "meshtf: reshard can't bring this partial sum to that layout");
+  if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    constexpr axis_set over = detail::possibly_unreduced<L, Over>;
-    // for what needs no reduction, as a gradient may
-    using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
-    using result  = tensor<T, layout_beside<L, L2>, D...>;
-    using verdict = first_objection<typename reshard_plan<actual<L>, actual<L2>, shape<D...>, over>::verdict,
-                                    typename plan::verdict>;
-    static_assert(accepted<verdict>, "meshtf: reshard can't bring this partial sum to that layout");
-    if constexpr (!accepted<verdict>) {
-      return detail::rejected{};
-    } else {
-      p.machine().begin_operation("reshard", at);
-      return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
-          p.local_terms(), p.owed(), plan::steps);
-    }
+    p.machine().begin_operation("reshard", at);
+    return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
+        p.local_terms(), p.owed(), plan::steps);
   }
 }
 

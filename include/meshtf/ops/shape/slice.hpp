@@ -7,7 +7,6 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/plan/slice_plan.hpp>
-#include <meshtf/tensor/moved_undecided.hpp>
 #include <meshtf/tensor/shifted.hpp>
 
 namespace meshtf {
@@ -49,43 +48,15 @@ constexpr auto own_part(tensor<T, L, D...> const& x) {
   using cut    = shape<D...>;
   using result = replaced<cut, whole_part<To>, shape<To>>;
   using kept   = tensor_of<T, L, result>;
-  if constexpr (is_undecided<actual<L>>) return part_kept_if_split<kept>(split_over<actual<L>, shape<To>>, x);
-  else
-    return relocate<kept, relocation<actual<L>, cut, actual<L>, result>>(
-        x, 0, renaming_reshard_plan<actual<L>, cut, actual<L>, result>::steps);
+  return relocation_under<actual<L>>::template keep_part<kept, To>(x);
 }
 
-/// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if
-/// they are split, moved to the front.
-template<class From, class To, class T, class L, class... D>
-constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
-  using plan = slice_plan<actual<L>, shape<D...>, From, To>;
-  auto part  = plan::part;
-  // both are whole where this is done
-  for (int const loop : {part.loops.along[0], part.loops.along[1]}) part.loops.dim[loop].open = 0;
-  auto& m = x.machine();
-  m.keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
-  auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-  move_either_way<From, To>(x, -first, false,
-                            [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
-  record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set unreduced) {
-    auto& back = dz.machine();
-    auto dx    = tensor<T, L, D...>::uninitialised(back);
-    move_either_way<To, From>(dz, first, false, [&] {
-      back.fill(dx.size, T{}, dx.data());
-      back.run(task::put_part<T>{first}, part, dx.data(), dz.data());
-    });
-    contribute(to, dx, unreduced);
-  });
-  return z;
-}
-
-/// A record of operands that are partial sums leaves the parts `To` of results whole: when they are finished,
+/// A search leaves the parts `To` of results whole where operands are partial sums: when they are finished,
 /// copies would be made of copies.
 template<class... To, Operand X>
-constexpr void keep_whole_if_open(X const& operand) {
-  if constexpr (PartialSum<X> && is_undecided<actual<layout_in<X>>>)
-    operand.machine().keep_whole(split_over<actual<layout_in<X>>, shape<To...>>);
+constexpr void constrain_partial_sum(X const& operand) {
+  if constexpr (PartialSum<X>)
+    operand.machine().constrain(unsplit{split_over<actual<layout_in<X>>, shape<To...>>});
 }
 
 /// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split
@@ -93,10 +64,19 @@ constexpr void keep_whole_if_open(X const& operand) {
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
   if constexpr (parts_correspond<actual<L>, From, To>) return moved_in_parts<From, To>(x, -first);
-  else if constexpr (parts_may_correspond<actual<L>, From, To>) return sliced_either_way<From, To>(x, first);
   else if constexpr (stays_whole<actual<L>, To>) return sliced<From, To>(x, first);
   else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
+
+/// The same; under a layout that has yet to be chosen parts may correspond or not
+/// (search/undecided_moves.hpp).
+template<class L>
+struct slice_under {
+  template<class From, class To, class X>
+  static constexpr auto apply(X const& x, extent first) {
+    return sliced_and_split<From, To>(x, first);
+  }
+};
 
 }  // namespace detail
 
@@ -135,10 +115,10 @@ constexpr auto slice(X const& operand, extent first,
           wanted             = first + detail::local_terms(operand).machine().counted().template of<To>();
           there < wanted)
         detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
-    detail::keep_whole_if_open<To>(operand);
+    detail::constrain_partial_sum<To>(operand);
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().begin_operation("slice", at);
-      return detail::sliced_and_split<From, To>(x, first);
+      return detail::slice_under<actual<L>>::template apply<From, To>(x, first);
     });
   }
 }

@@ -35,9 +35,8 @@ template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
   // such gradients would be unreduced over different dimensions, which a record can't put side by side
-  if constexpr (is_undecided<actual<L>>)
-    if (wants_gradient(x) && x.gradient_stays_unreduced())
-      x.machine().keep_whole(split_over<actual<L>, shape<To...>>);
+  if (wants_gradient(x) && x.gradient_stays_unreduced())
+    x.machine().constrain(unsplit{split_over<actual<L>, shape<To...>>});
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
   }(std::index_sequence_for<To...>{});
@@ -69,7 +68,7 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
   } else {
     auto const& x = detail::local_terms(operand);
     x.machine().begin_operation("split_into", at);
-    detail::keep_whole_if_open<First, Rest...>(operand);
+    detail::constrain_partial_sum<First, Rest...>(operand);
     return detail::pieces_as_in(operand, detail::pieces<From, First, Rest...>(x));
   }
 }

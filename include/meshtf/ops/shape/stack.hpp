@@ -158,7 +158,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   } else {
     detail::local_terms(first).machine().begin_operation("stack");
     axis_set const unreduced = (detail::unreduced_axes_of(first) | ... | detail::unreduced_axes_of(rest));
-    detail::keep_whole_if_open<New>(first), (detail::keep_whole_if_open<New>(rest), ...);
+    detail::constrain_partial_sum<New>(first), (detail::constrain_partial_sum<New>(rest), ...);
     // braces: evaluated in order
     std::tuple const all{detail::joined_by(first, unreduced), detail::joined_by(rest, unreduced)...};
     auto z = std::apply([](auto const&... one) { return detail::stacked_and_split<New, At>(one...); }, all);
@@ -196,7 +196,7 @@ constexpr auto stack(std::vector<X> const& x, std::source_location at = std::sou
     std::vector<detail::tensor_in<X>> all;
     all.reserve(x.size());
     for (X const& one : x) {
-      detail::keep_whole_if_open<New>(one);
+      detail::constrain_partial_sum<New>(one);
       all.push_back(detail::joined_by(one, unreduced));
     }
     return detail::result_of<axes<>, X>(detail::stacked_and_split<New, At>(all), unreduced);

@@ -67,7 +67,7 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   if constexpr (!accepted<first_objection<partial_fits, verdict>>) {
     return detail::rejected{};
   } else {
-    detail::keep_whole_if_open<To>(operand);
+    detail::constrain_partial_sum<To>(operand);
     return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       return detail::tiled<From, To>(x, replaced<S, From, shape<detail::copies_in<To, From>, From>>{}, at);
     });

@@ -13,29 +13,35 @@ namespace detail {
 /// that they are not sent again.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
-  if constexpr (is_undecided<actual<L>> && convolves_directly<Plan, T>) {
-    return convolved_in_parts<Plan>(x, filter);
-  } else {
-    auto const wide = seen_by<Plan>(x);
-    auto z          = filtered<Plan>(wide, filter);
-    finish_in_place(z.value, z.unreduced, z.why);
-    if (wants_gradient(x, filter)) {
-      auto const& seen = [&]() -> auto const& {
-        if constexpr (Plan::exchanges) return wide;
-        else return x;
-      }();
-      record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()),
-                       filter = keep(filter, x.needs_gradient())](auto const& dz) {
-        if (filter.needs_gradient()) {
-          if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
-          else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
-        }
-        if (x.needs_gradient()) contribute(x, filtered_back<Plan, shape<X...>>(dz, filter.value()));
-      });
-    }
-    return std::move(z.value);
+  auto const wide = seen_by<Plan>(x);
+  auto z          = filtered<Plan>(wide, filter);
+  finish_in_place(z.value, z.unreduced, z.why);
+  if (wants_gradient(x, filter)) {
+    auto const& seen = [&]() -> auto const& {
+      if constexpr (Plan::exchanges) return wide;
+      else return x;
+    }();
+    record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()),
+                     filter = keep(filter, x.needs_gradient())](auto const& dz) {
+      if (filter.needs_gradient()) {
+        if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
+        else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
+      }
+      if (x.needs_gradient()) contribute(x, filtered_back<Plan, shape<X...>>(dz, filter.value()));
+    });
   }
+  return std::move(z.value);
 }
+
+/// The same under `L`. The search has another way, since the dimensions that windows walk along may be split
+/// or whole (search/undecided_convolution.hpp).
+template<class L>
+struct convolution_under {
+  template<class Plan, class X, class F>
+  static constexpr auto forward(X const& x, F const& filter) {
+    return convolved<Plan>(x, filter);
+  }
+};
 
 }  // namespace detail
 
@@ -73,7 +79,7 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
                               typename names::channels>;
     auto const& t = detail::local_terms(x);
     t.machine().begin_operation("conv", at);
-    return detail::convolved<plan>(t, detail::local_terms(filter));
+    return detail::convolution_under<actual<L>>::template forward<plan>(t, detail::local_terms(filter));
   }
 }
 

@@ -11,22 +11,26 @@ namespace detail {
 
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
-  if constexpr (is_undecided<actual<L>> && convolves_directly<Plan, T>) {
-    return conv_transposed_in_parts<Plan, X>(z, filter);
-  } else {
-    if constexpr (is_undecided<actual<L>>) keep_for_windows<actual<L>, Plan, false>(z.machine());
-    auto x = filtered_back<Plan, X>(z, filter);
-    finish_in_place(x.value, x.unreduced, x.why);
-    if (wants_gradient(z, filter))
-      record(x.value, [z      = keep(z, filter.needs_gradient()),
-                       filter = keep(filter, z.needs_gradient())](auto const& dx) {
-        auto const seen = seen_by<Plan>(dx);
-        if (z.needs_gradient()) contribute(z.target(), filtered<Plan>(seen, filter.value()));
-        if (filter.needs_gradient()) contribute_filter<Plan>(filter.target(), seen, z.value());
-      });
-    return std::move(x.value);
-  }
+  auto x = filtered_back<Plan, X>(z, filter);
+  finish_in_place(x.value, x.unreduced, x.why);
+  if (wants_gradient(z, filter))
+    record(x.value,
+           [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const& dx) {
+             auto const seen = seen_by<Plan>(dx);
+             if (z.needs_gradient()) contribute(z.target(), filtered<Plan>(seen, filter.value()));
+             if (filter.needs_gradient()) contribute_filter<Plan>(filter.target(), seen, z.value());
+           });
+  return std::move(x.value);
 }
+
+/// The same under `L`, as `convolution_under`.
+template<class L>
+struct transposed_convolution_under {
+  template<class Plan, class X, class Z, class F>
+  static constexpr auto transposed(Z const& z, F const& filter) {
+    return conv_transposed<Plan, X>(z, filter);
+  }
+};
 
 }  // namespace detail
 
@@ -63,7 +67,8 @@ constexpr auto conv_transpose(Z const& z, F const& filter,
         conv_plan<actual<L>, from, detail::shape_in<F>, typename names::windows, typename names::channels>;
     auto const& t = detail::local_terms(z);
     t.machine().begin_operation("conv_transpose", at);
-    return detail::conv_transposed<plan, from>(t, detail::local_terms(filter));
+    return detail::transposed_convolution_under<actual<L>>::template transposed<plan, from>(
+        t, detail::local_terms(filter));
   }
 }
 
