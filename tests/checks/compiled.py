@@ -4,7 +4,7 @@ calls every operation that has operands, so that each of them accepts the result
 
 compiled.py [REFERENCE TEST]
 
-Operations are the functions of the section "Operations" of docs/reference.md, which another check compares with the headers. One that several headers
+Operations are the functions on the pages docs/reference/ops_*.md, which another check compares with the headers. One that several headers
 declare, as `softmax` with and without an extra logit, is called as often.
 """
 import re
@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 
 root = Path(__file__).parents[2]
-reference, test = map(Path, sys.argv[1:]) if len(sys.argv) > 1 else (root / "docs/reference.md", root / "tests/ops/compiled.cpp")
+reference, test = map(Path, sys.argv[1:]) if len(sys.argv) > 1 else (root / "docs/reference", root / "tests/ops/compiled.cpp")
 
-operations = re.search(r"^## Operations$(.*?)(?=^## |\Z)", reference.read_text(), re.M | re.S)[1]
+operations = "".join(page.read_text() for page in sorted(reference.glob("ops_*.md")))
 declared = Counter()  # function -> headers
-for header in re.split(r"^### ", operations, flags=re.M)[1:]:
+for header in re.split(r"^## ", operations, flags=re.M)[1:]:
     declared.update({name for block in re.findall(r"^```c\+\+\n(.*?)```", header, re.M | re.S) for name in re.findall(r"\bauto (\w+)\(", block)})
 
 why = "a program with a compiled library must find its kernels"

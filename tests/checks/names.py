@@ -33,8 +33,7 @@ def lines_of(names):
 
 def library_names():
     """Names of one word in namespace meshtf: a dimension is hardly called rotated_dim_is_odd."""
-    text = re.sub(r"^### `nn/.*?(?=^##)", "", reference.text()[0], flags=re.M | re.S)
-    found = {name.replace("\\", "") for name in re.findall(r"^\*\*(.+?)\*\*$", text, re.M)}
+    found = {name for page, written in reference.pages()[0].items() if page != "nn" for name, _, _ in written.names}
     return sorted(name for name in found if re.fullmatch(r"[a-z][a-z0-9]*", name))
 
 

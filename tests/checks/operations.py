@@ -4,7 +4,7 @@
 operations.py --check   is the page what the headers say?
 operations.py --write   writes the page
 
-The parser is that of reference.py, whose page has the signatures and all of the comments.
+The parser is that of reference.py, whose pages have the signatures and all of the comments.
 """
 import re
 import sys
@@ -46,19 +46,18 @@ def first_sentence(comment):
 
 def text():
     out = ["# Operations, layers and optimizers", "",
-           "What there is, made by `tests/checks/operations.py --write` from the headers. Each name links to its header in [reference.md](reference.md), which has",
+           "What there is, made by `tests/checks/operations.py --write` from the headers. Each name links to its place in the [reference](reference.md), which has",
            "the signatures, what is computed and sent, the gradients and the errors. Operations are in namespace `meshtf`, layers in `meshtf::nn`. Where a",
            "dimension has to be whole, or may be split, the reference says so too, and the compiler refuses what no operation does.", ""]
     for family, title in families:
         rows, seen = [], set()
         for path in sorted((root / "include/meshtf" / family).rglob("*.hpp")):
             header = path.relative_to(root / "include/meshtf")
-            anchor = re.sub(r"[^a-z0-9_-]", "", str(header).lower())
             for name, signature, comment, _ in reference.entries(path, []):
                 if name in seen | of_optimizers or not comment or not is_listed(family, signature.split("\n")[0]):
                     continue
                 seen.add(name)
-                rows.append(f"| [`{name}`](reference.md#{anchor}) | " + first_sentence(comment).replace("|", "\\|") + " |")
+                rows.append(f"| [`{name}`]({reference.link_to(header, name)}) | " + first_sentence(comment).replace("|", "\\|") + " |")
         if not rows:
             sys.exit(f"no operation was found in include/meshtf/{family}")
         out += [f"## {title}", "", "| name | what it is |", "|---|---|"] + rows + [""]

@@ -1,24 +1,49 @@
 #!/usr/bin/env python3
-"""docs/reference.md: every public name with its signature and what its header says of it, and the public members of classes.
+"""docs/reference/*.md: every public name with its signature and what its header says of it, and the public members of classes. docs/reference.md lists
+the pages and all names.
 
-reference.py --check   is the page what the headers say, and has every public name a comment?
-reference.py --write   writes the page
+reference.py --check   are the pages what the headers say, is no other there, and has every public name a comment?
+reference.py --write   writes the pages, and removes others
 
 Public is what stands in namespace meshtf or meshtf::nn at the beginning of a line; namespaces for the library itself (detail, task, kernel and others) are
 left out, and so are deprecated names. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file. A block of `///`
 lines with an empty line below it is said of each function that follows, up to the next such block or a line of `// ----`.
 """
+import functools
 import re
 import sys
 from pathlib import Path
 
 root = Path(__file__).parents[2]
-page = root / "docs/reference.md"
-folders = [
-    ("core", "Dimensions, meshes, layouts, elements"), ("tensor", "Tensors, parameters, partial sums, gradients"), ("ops", "Operations"), ("nn", "Layers"),
-    ("optim", "Optimizers and schedules"), ("price", "Prices"), ("search", "The best layout"), ("explain", "In words"), ("runtime", "Processes"),
-    ("io", "Checkpoints and whole tensors"), ("data", "Data"), ("plan", "Verdicts"),
+index, folder = root / "docs/reference.md", root / "docs/reference"
+headers = root / "include/meshtf"
+# (page, title, the folders and headers that it has): a header is on the page that names it, or else on that of its folder.
+groups = [
+    ("core", "Dimensions, meshes and layouts", "core"),
+    ("core_elements", "Elements, texts and errors", "core/bfloat16.hpp core/element.hpp core/error.hpp core/function.hpp core/odometer.hpp core/philox.hpp "
+     "core/small_array.hpp core/text.hpp core/threads.hpp"),
+    ("tensor", "Tensors, parameters, partial sums, gradients", "tensor"),
+    ("ops_product", "Operations: products", "ops/product"),
+    ("ops_pointwise", "Operations: elementwise", "ops/pointwise"),
+    ("ops_reduce", "Operations: along dimensions", "ops/reduce"),
+    ("ops_normalise", "Operations: softmax, losses and norms", "ops/normalise"),
+    ("ops_index", "Operations: by index", "ops/index"),
+    ("ops_window", "Operations: convolutions, pooling and other windows", "ops/window"),
+    ("ops_shape", "Operations: shapes and placements", "ops/shape"),
+    ("ops_random", "Operations: random numbers", "ops/random"),
+    ("ops_function", "Operations: functions of functions", "ops/function"),
+    ("nn", "Layers", "nn"),
+    ("optim", "Optimizers and schedules", "optim"),
+    ("price", "Prices", "price"),
+    ("search", "The best layout", "search"),
+    ("explain", "In words", "explain"),
+    ("runtime", "Processes", "runtime"),
+    ("io", "Checkpoints and whole tensors", "io"),
+    ("data", "Data", "data"),
+    ("plan", "Verdicts", "plan"),
 ]
+not_public = {"kernel", "detail", "."}  # folders of which programs name nothing; "." is include/meshtf itself
+max_lines = 1500  # of a page
 of_the_library = {"detail", "task", "kernel", "function", "work_of", "math"}
 
 
@@ -160,7 +185,7 @@ def entries(path, lost):
 
             while not re.search(r"[;{]\s*(//.*)?$|\{", unconstrained(declaration).replace("{}", "")) and i + 1 < len(lines):
                 i += 1
-                declaration += " " + lines[i].strip()
+                declaration += " " + re.sub(r"^//.*", "", lines[i].strip())
             declaration = unconstrained(declaration)
             signature = signature_of(declaration)
             signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
@@ -203,52 +228,147 @@ def verdict_names():
     return found
 
 
-def text():
+def slug(heading):
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w -]", "", heading.replace("`", "").lower()).replace(" ", "-")
+
+
+def group_of(header):
+    """The page of a header, given as a path below include/meshtf; None if it has none."""
+    pages = {member: page for page, _, members in groups for member in members.split()}
+    place = pages.get(str(header))
+    while place is None and header != header.parent:
+        header = header.parent
+        place = pages.get(str(header))
+    return place
+
+
+class page_text:
+    """The lines of a page, and the names on it."""
+
+    def __init__(self, title):
+        self.lines = [f"# {title}", "", "A part of the [reference](../reference.md).", ""]
+        self.names = []  # (name, header, anchor)
+        self.anchors = {}
+
+    def heading(self, level, text):
+        """Adds a heading and returns its anchor: of several alike, GitHub numbers those after the first."""
+        self.lines += [f"{'#' * level} `{text}`", ""]
+        anchor = slug(text)
+        number = self.anchors.get(anchor, 0)
+        self.anchors[anchor] = number + 1
+        return f"{anchor}-{number}" if number else anchor
+
+    def add(self, header, name, signature, comment, body):
+        self.names.append((name, header, self.heading(3, name)))
+        self.lines += ["```c++"] + [shortened(s) for s in signature.split("\n")] + ["```", ""]
+        block = False
+        for line in comment:
+            code = line.startswith("    ")
+            if code != block:
+                self.lines.append("```c++" if code else "```")
+                block = code
+            self.lines.append(line[4:] if code else line)
+        if block:
+            self.lines.append("```")
+        self.lines.append("")
+        if body:
+            self.lines += ["Members:", "", "```c++"] + body + ["```", ""]
+
+    def text(self):
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(self.lines)).rstrip() + "\n"
+
+
+@functools.lru_cache(maxsize=None)
+def pages():
+    """(page -> its text and names, what is wrong with the headers)."""
     verdicts = verdict_names()
-    out = ["# Reference", "", "Every public name, and the public members of classes, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
-           "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
+    found = {page: page_text(title) for page, title, _ in groups}
     missing, lost = [], []
-    for folder, title in folders:
-        out += [f"## {title}", ""]
-        for path in sorted((root / "include/meshtf" / folder).rglob("*.hpp")):
-            all_of_it = [] if str(path).endswith(stand_in) else entries(path, lost if folder != "plan" else [])
-            if folder == "plan":  # the rules themselves are for those who work on the library
-                all_of_it = [e for e in all_of_it if re.search(r"\bstruct \w+( \{\})?$", e[1]) and e[2] and e[0] in verdicts]
-            if not all_of_it:
-                continue
-            out += [f"### `{path.relative_to(root / 'include/meshtf')}`", ""]
-            for name, signature, comment, body in all_of_it:
-                if not comment:
-                    missing.append(f"{path.relative_to(root)}: {name}")
-                    continue
-                out += [f"**{name}**".replace("_", "\\_"), "", "```c++"] + [shortened(s) for s in signature.split("\n")] + ["```", ""]
-                block = False
-                for line in comment:
-                    code = line.startswith("    ")
-                    if code != block:
-                        out.append("```c++" if code else "```")
-                        block = code
-                    out.append(line[4:] if code else line)
-                if block:
-                    out.append("```")
-                out.append("")
-                if body and folder != "plan":
-                    out += ["Members:", "", "```c++"] + body + ["```", ""]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", [m + " has no comment" for m in missing] + lost
+    for path in sorted(headers.rglob("*.hpp")):
+        header = path.relative_to(headers)
+        in_plan = header.parts[0] == "plan"
+        place = group_of(header)
+        if place is None:
+            is_of_folder = path.with_suffix("").is_dir()  # ops/shape.hpp includes what is in ops/shape
+            if not is_of_folder and (header.parts[0] if len(header.parts) > 1 else ".") not in not_public:
+                missing.append(f"include/meshtf/{header} is in none of the groups of reference.py")
+            continue
+        all_of_it = [] if str(header) == stand_in else entries(path, lost if not in_plan else [])
+        if in_plan:  # the rules themselves are for those who work on the library
+            all_of_it = [e for e in all_of_it if re.search(r"\bstruct \w+( \{\})?$", e[1]) and e[2] and e[0] in verdicts]
+        if not all_of_it:
+            continue
+        found[place].heading(2, str(header))
+        for name, signature, comment, body in all_of_it:
+            if comment:
+                found[place].add(header, name, signature, comment, [] if in_plan else body)
+            else:
+                missing.append(f"include/meshtf/{header}: {name} has no comment")
+    return found, missing + lost
+
+
+def link_to(header, name):
+    """The link to the first declaration of a name in a header, from docs/."""
+    page = group_of(header)
+    return f"reference/{page}.md#" + next(anchor for n, h, anchor in pages()[0][page].names if (n, h) == (name, header))
+
+
+def names_text():
+    """All names in the order of the alphabet, with links."""
+    found = {}  # name -> header -> the link to the first of its declarations there
+    for page, written in pages()[0].items():
+        for name, header, anchor in written.names:
+            found.setdefault(name, {}).setdefault(header, f"reference/{page}.md#{anchor}")
+    out, letter = [], None
+    for name in sorted(found, key=lambda n: (not n.startswith("operator"), n.lower(), n)):
+        first = "Operators" if name.startswith("operator") else name[0].upper()
+        if first != letter:
+            out += ["", f"### {first}", ""]
+            letter = first
+        if len(found[name]) == 1:
+            out += [f"[`{name}`]({link})," for link in found[name].values()]
+        else:
+            out.append(f"`{name}` of " + " and of ".join(f"[{header}]({link})" for header, link in found[name].items()) + ",")
+    return [line.removesuffix(",") if i + 1 == len(out) or out[i + 1] == "" else line for i, line in enumerate(out)]
+
+
+def text():
+    """Path -> text of the pages and of the index, and what is wrong."""
+    written, wrong = pages()
+    rows = []
+    for page, title, members in groups:
+        count = len(written[page].names)
+        where = ", ".join(f"`{member}`" for member in members.split())
+        rows.append(f"| [{title}](reference/{page}.md) | {where} | {count} |")
+    out = ["# Reference", "", "Every public name, and the public members of classes, made by `tests/checks/reference.py --write` from the headers, whose comments these are. An",
+           "operation's comment says what it computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are",
+           "in [errors.md](errors.md) too, with the compilers' words.", "", "## Pages", "", "| page | headers | names |", "|---|---|---:|", *rows, "", "## Names", *names_text()]
+    made = {index: "\n".join(out) + "\n", **{folder / f"{page}.md": written[page].text() for page in written}}
+    wrong = wrong + [f"{path.relative_to(root)} has {n} lines, expected at most {max_lines}: split its group" for path, t in made.items() if (n := t.count("\n")) > max_lines]
+    return made, wrong
 
 
 def main():
     if sys.argv[1:] not in (["--check"], ["--write"]):
         sys.exit(__doc__)
-    made, missing = text()
-    for m in missing:
-        print(m)
+    made, wrong = text()
+    for line in wrong:
+        print(line)
+    others = set(folder.glob("*.md")) - set(made)
     if sys.argv[1] == "--write":
-        page.write_text(made)
-    elif not page.exists() or page.read_text() != made:
-        print("docs/reference.md is not what the headers say: run tests/checks/reference.py --write")
-        return 1
-    return 1 if missing else 0
+        folder.mkdir(exist_ok=True)
+        for path in others:
+            path.unlink()
+        for path, written in made.items():
+            path.write_text(written)
+        return 1 if wrong else 0
+    for path in sorted(others):
+        print(f"{path.relative_to(root)} is no page of the reference: run tests/checks/reference.py --write")
+    old = [path for path, written in made.items() if not path.exists() or path.read_text() != written]
+    for path in old:
+        print(f"{path.relative_to(root)} is not what the headers say: run tests/checks/reference.py --write")
+    return 1 if wrong or others or old else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 // test: processes 1 2
 //
 // `tests/checks/compiled.py` compares the names that are called here with the operations of
-// docs/reference.md.
+// docs/reference/ops_*.md.
 #include <cmath>
 #include <concepts>
 #include <type_traits>

@@ -2,7 +2,7 @@
 // passes if it compiles.
 //
 // `tests/checks/compiled.py` compares the names that are called here with the operations of
-// docs/reference.md.
+// docs/reference/ops_*.md.
 #include <meshtf/planning.hpp>
 
 #include <array>
