@@ -15,7 +15,7 @@ inline namespace v0 {
 
 /// A larger array is sent by itself, from where it lies: copying it into a message and out again would take
 /// longer than a message does. On 2 processes, 16 arrays of 32 KiB are summed in 134 us packed and in 198 us
-/// one by one; of 64 KiB, in 322 and 304 us (docs/decisions.md).
+/// one by one; of 64 KiB, in 322 and 304 us (docs/decisions/communication.md).
 inline constexpr extent largest_packed = 32 * 1024;
 
 /// A message has at most this many bytes, so that it stays in cache between packing and unpacking.

@@ -123,7 +123,7 @@ constexpr extent exchange_scratch(extent part, element type) {
 
 /// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: if the array is long and has
 /// a part for each process. The two calls hand over and send as many bytes as the one; from a few MiB on they
-/// take less time than MPI_Allreduce of Open MPI 4.1 (docs/decisions.md).
+/// take less time than MPI_Allreduce of Open MPI 4.1 (docs/decisions/communication.md).
 constexpr bool reduces_in_parts(extent count, extent element_bytes, extent processes) {
   constexpr extent long_array = 4 * 1024 * 1024;
   return count * element_bytes >= long_array && count % processes == 0;

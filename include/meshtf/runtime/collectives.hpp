@@ -68,7 +68,8 @@ void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identit
 /// else in `parts` changes. `buffer` holds `exchange_scratch(n, element_of<T>)` elements.
 ///
 /// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are
-/// added. MPI_Reduce_scatter_block of Open MPI 4.1 takes several times as long (docs/decisions.md).
+/// added. MPI_Reduce_scatter_block of Open MPI 4.1 takes several times as long
+/// (docs/decisions/communication.md).
 template<Element T>
 void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer,
                     T* sum);
