@@ -6,7 +6,7 @@
 #
 # The first error is the only one: nothing else is said of what follows from it. A file where that cannot be says so: "// errors: NUMBER, since ...".
 #
-# What docs/errors.md quotes of a file next to this script is compared too, where the compiler is of the version that the page was written with.
+# What docs/errors/ quotes of a file next to this script is compared too, where the compiler is of the version that the page was written with.
 set -u
 export LC_ALL=C   # English, and ' for quotes
 file=$1

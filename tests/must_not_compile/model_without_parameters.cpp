@@ -10,14 +10,20 @@ struct rows : meshtf::axis<2> {};
 struct grid : meshtf::mesh<rows> {};
 struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
+#ifdef FIXED
 template<meshtf::Layout L>
 struct affine {
   meshtf::parameter<float, L, in, out> w;
   constexpr explicit affine(meshtf::machine<L>& m) : w{m} {}
-#ifdef FIXED
   constexpr auto parameters() { return meshtf::parameters(w); }
-#endif
 };
+#else
+template<meshtf::Layout L>
+struct affine {
+  meshtf::parameter<float, L, in, out> w;
+  constexpr explicit affine(meshtf::machine<L>& m) : w{m} {}
+};
+#endif
 
 constexpr void clear(affine<meshtf::dry<data>>& net) { meshtf::zero_gradients(meshtf::parameters(net)); }
 

@@ -3,13 +3,14 @@
 
 #ifdef FIXED
 namespace program {  // in a namespace, its own names come before those of a using-directive there
-#endif
-
 using namespace meshtf;
 
 struct threads : dim<8> {};
 inline constexpr threads many{};
-
-#ifdef FIXED
 }  // namespace program
+#else
+using namespace meshtf;
+
+struct threads : dim<8> {};
+inline constexpr threads many{};
 #endif
