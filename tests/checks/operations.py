@@ -40,7 +40,7 @@ def first_sentence(comment):
             break
         text.append(line)
     text = re.sub(r"\s+", " ", " ".join(text)).strip()
-    match = re.match(r"(.*?[^.\d]\.|.*?\d\.)(?= [A-Z`]|$)", text)
+    match = re.match(r"(.*?[^.\d]\.|.*?\d\.)(?= [A-Z`(]|$)", text)
     return (match[1] if match else text).rstrip(":.,;") + "."
 
 

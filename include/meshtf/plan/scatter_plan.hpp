@@ -12,8 +12,8 @@ inline namespace v0 {
 template<class Expected, class Given>
 struct updates_have_other_dims {};
 
-/// Several updates may name one row, and the last one counts. `Dim` is split over `Axes`, so no process knows
-/// which is the last. First reshard the ids and the updates to a layout in which it is whole, or use
+/// Several updates may name one row, and the last one counts, but `Dim` is split over `Axes`, so no process
+/// knows which is the last. First reshard the ids and the updates to a layout in which it is whole, or use
 /// `scatter_add`, which adds all of them.
 template<class Dim, class Axes>
 struct scattered_updates_are_split {};

@@ -15,8 +15,8 @@ struct stack_has_other_size {};
 template<class Expected, class Given>
 struct stacked_dims_differ {};
 
-/// A stack along `Dim` is taken apart. It is split over `Axes`, so no process has all of its tensors. First
-/// reshard to a layout in which it is whole.
+/// A stack along `Dim`, which is split over `Axes`, can't be taken apart: no process has all of its tensors.
+/// First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct stacked_dim_is_split {};
 

@@ -173,8 +173,8 @@ struct window_is_larger_than_dim {};
 template<class Made, extent Windows>
 struct windows_make_another_size {};
 
-/// `Dim` and the dimension of its windows, `Made`, are one loop, so they are split alike. They are split over
-/// `Axes` and `Others`.
+/// `Dim` and the dimension of its windows, `Made`, are one loop, so they must be split alike, but they are
+/// split over `Axes` and `Others`.
 template<class Dim, class Axes, class Made, class Others>
 struct windows_are_split_differently {};
 
