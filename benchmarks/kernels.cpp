@@ -504,7 +504,7 @@ void elementwise(table& t, machine& m, extent n, std::string const& size) {
   t.row(
       "relu's gradient, " + size, n, z,
       [=] { plain::map(n, [](float dz, float a) { return a > 0 ? dz : 0; }, z, y, x); },
-      [=, &m] { detail::run_map(m, two, function::relu_gradient{}, z, y, x); }, 3 * w);
+      [=, &m] { detail::run_map(m, two, function::gradient<function::relu>{}, z, y, x); }, 3 * w);
   if (!large) {
     unary("exp", function::exp{}, [](float a) { return std::exp(a); });
     unary("tanh", function::tanh{}, [](float a) { return std::tanh(a); });

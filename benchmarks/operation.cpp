@@ -54,7 +54,7 @@ std::string chain(meshtf::process_mesh<line>& m, int rounds) {
       meshtf::kernel::execute(task::map<function::tanh, float, float>{}, one, here, x + (i + 1) * N,
                               static_cast<float const*>(x + i * N));
     for (int i = operations; i > 0; --i)
-      meshtf::kernel::execute(task::map<function::tanh_gradient, float, float, float>{}, two, here,
+      meshtf::kernel::execute(task::map<function::gradient<function::tanh>, float, float, float>{}, two, here,
                               g + i % 2 * N, static_cast<float const*>(g + (i + 1) % 2 * N),
                               static_cast<float const*>(x + i * N));
   };

@@ -8,32 +8,26 @@ inline namespace v0 {
 
 namespace function {
 
-struct abs_gradient : of_elements<1> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    using math::select;
-    // at the end it is 0 or NaN, and so is the gradient
-    return select(x > V(0), dz, select(x < V(0), -dz, x));
-  }
-};
-
-struct abs : of_elements<1> {
+struct abs : bent<1, 1> {
   static constexpr char const* name  = "abs";
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<abs_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::abs;
     return abs(x);
   }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
+    using math::select;
+    // at the end it is 0 or NaN, and so is the gradient
+    return select(x > V(0), dz, select(x < V(0), -dz, x));
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::abs)
-MESHTF_COMPILE_MAP(2, function::abs_gradient)
-
+//= mtf.abs(x) || x.abs() || jnp.abs(x)
 /// The absolute value; the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::NumberOperand X>
 constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {
@@ -42,7 +36,7 @@ constexpr auto abs(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::abs>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(abs)
+MESHTF_POINTWISE(abs)
 
 }  // namespace v0
 }  // namespace meshtf

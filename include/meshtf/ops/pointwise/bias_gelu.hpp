@@ -14,9 +14,9 @@ namespace function {
 struct gelu_of_sum : of_elements<gelu::flops + 1> {
   constexpr auto operator()(auto const& x, auto const& y) const { return gelu{}(x + y); }
 };
-struct gelu_of_sum_gradient : of_elements<gelu_gradient::flops + 1> {
+struct gelu_of_sum_gradient : of_elements<gelu::gradient_flops + 1> {
   constexpr auto operator()(auto const& dz, auto const& x, auto const& y) const {
-    return gelu_gradient{}(dz, x + y);
+    return gelu{}.gradient_by_operand(dz, x + y);
   }
 };
 

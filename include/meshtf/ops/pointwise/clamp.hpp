@@ -9,13 +9,9 @@ inline namespace v0 {
 namespace function {
 
 template<class T>
-struct clamp_gradient;
-
-template<class T>
-struct clamp : of_elements<2> {
+struct clamp : bent<2, 2> {
   static constexpr char const* name  = "clamp";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_operand<clamp_gradient<T>>;
 
   T low;
   T high;
@@ -26,15 +22,8 @@ struct clamp : of_elements<2> {
     using math::min;
     return min(V(high), max(V(low), x));  // in this order a NaN passes through
   }
-};
-
-template<class T>
-struct clamp_gradient : of_elements<2> {
-  T low;
-  T high;
-  constexpr explicit clamp_gradient(clamp<T> const& f) : low(f.low), high(f.high) {}
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::select;
     using math::zero_or_nan;
     return select(x >= V(low), select(x <= V(high), dz, V(0)), zero_or_nan(x));
@@ -42,9 +31,6 @@ struct clamp_gradient : of_elements<2> {
 };
 
 }  // namespace function
-
-MESHTF_COMPILE_MAP_OF(1, function::clamp)
-MESHTF_COMPILE_MAP_OF(2, function::clamp_gradient)
 
 /// `low` where x is less, `high` where x is greater, else x; NaN stays NaN. `low` is at most `high`. The
 /// gradient is dz where low <= x <= high, as in PyTorch, NaN where x is NaN, else 0.
@@ -58,7 +44,7 @@ constexpr auto clamp(X const& x, A low, B high, std::source_location at = std::s
       function::clamp<C>{static_cast<C>(static_cast<T>(low)), static_cast<C>(static_cast<T>(high))}, x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(clamp)
+MESHTF_POINTWISE_OF(clamp)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -9,14 +9,10 @@ inline namespace v0 {
 namespace function {
 
 template<class T>
-struct elu_gradient;
-
-template<class T>
-struct elu : of_elements<3> {
+struct elu : bent<3, 3> {
   static constexpr char const* name = "elu";
   // it rises if alpha is not negative, which nobody knows here
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<elu_gradient<T>>;
 
   T alpha;
   constexpr explicit elu(T a) : alpha(a) {}
@@ -25,14 +21,8 @@ struct elu : of_elements<3> {
     using math::select;
     return select(x > V(0), x, V(alpha) * expm1{}(x));
   }
-};
-
-template<class T>
-struct elu_gradient : of_elements<3> {
-  T alpha;
-  constexpr explicit elu_gradient(elu<T> const& f) : alpha(f.alpha) {}
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::exp;
     using math::select;
     return select(x > V(0), dz, dz * V(alpha) * exp(x));
@@ -40,9 +30,6 @@ struct elu_gradient : of_elements<3> {
 };
 
 }  // namespace function
-
-MESHTF_COMPILE_MAP_OF(1, function::elu)
-MESHTF_COMPILE_MAP_OF(2, function::elu_gradient)
 
 /// x where x > 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner, Hochreiter, Exponential Linear
 /// Units (2015).
@@ -54,7 +41,7 @@ constexpr auto elu(X const& x, N alpha = 1, std::source_location at = std::sourc
   return detail::pointwise(function::elu<T>{static_cast<T>(alpha)}, x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(elu)
+MESHTF_POINTWISE_OF(elu)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -10,30 +10,24 @@ inline namespace v0 {
 
 namespace function {
 
-struct erf_gradient : of_elements<4> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    using math::exp;
-    return rounded<V>(1.1283791670955126) * dz * exp(-(x * x));  // 2 / sqrt(pi)
-  }
-};
-
-struct erf : of_elements<1> {
+struct erf : smooth<1, 4> {
   static constexpr char const* name  = "erf";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_operand<erf_gradient>;
 
   constexpr auto operator()(auto const& x) const {
     using std::erf;
     return erf(x);
   }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
+    using math::exp;
+    return rounded<V>(1.1283791670955126) * dz * exp(-(x * x));  // 2 / sqrt(pi)
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::erf)
-MESHTF_COMPILE_MAP(2, function::erf_gradient)
-
+//= || x.erf() || lax.erf(x)
 /// 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.
 template<detail::FloatingOperand X>
 constexpr auto erf(X const& x, std::source_location at = std::source_location::current()) {
@@ -42,7 +36,7 @@ constexpr auto erf(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::erf>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(erf)
+MESHTF_POINTWISE(erf)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -8,21 +8,20 @@ inline namespace v0 {
 
 namespace function {
 
-struct exp : of_elements<1> {
+struct exp : smooth<1, 1> {
   static constexpr char const* name  = "exp";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<times>;
 
   constexpr auto operator()(auto const& x) const {
     using math::exp;
     return exp(x);
   }
+  constexpr auto gradient_by_result(auto const& dz, auto const& z) const { return dz * z; }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::exp)
-
+//= mtf.exp(x) || x.exp() || jnp.exp(x)
 /// e to the power of x.
 template<detail::FloatingOperand X>
 constexpr auto exp(X const& x, std::source_location at = std::source_location::current()) {
@@ -31,7 +30,7 @@ constexpr auto exp(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::exp>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(exp)
+MESHTF_POINTWISE(exp)
 
 }  // namespace v0
 }  // namespace meshtf

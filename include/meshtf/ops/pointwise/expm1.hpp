@@ -8,17 +8,9 @@ inline namespace v0 {
 
 namespace function {
 
-struct expm1_gradient : of_elements<2> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    return dz * (z + V(1));
-  }
-};
-
-struct expm1 : of_elements<2> {
+struct expm1 : smooth<2, 2> {
   static constexpr char const* name  = "expm1";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<expm1_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -26,13 +18,15 @@ struct expm1 : of_elements<2> {
     using math::select;
     return select(x == V(0), x, expm1(x));  // of -0 xsimd makes 0
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    return dz * (z + V(1));
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::expm1)
-MESHTF_COMPILE_MAP(2, function::expm1_gradient)
-
+//= || x.expm1() || jnp.expm1(x)
 /// exp(x) - 1, exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto expm1(X const& x, std::source_location at = std::source_location::current()) {
@@ -41,7 +35,7 @@ constexpr auto expm1(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::expm1>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(expm1)
+MESHTF_POINTWISE(expm1)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -8,17 +8,14 @@ inline namespace v0 {
 
 namespace function {
 
-struct gelu_gradient;
-
 /// x * Phi(x), with Phi approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units
 /// (2016).
 ///
 /// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). exp is faster than tanh, and the gradient loses fewer digits with
 /// it.
-struct gelu : of_elements<8> {
+struct gelu : smooth<8, 14> {
   static constexpr char const* name  = "gelu";
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<gelu_gradient>;
 
   template<class V>
   static constexpr V exponential(V const& x) {  // exp(-2u)
@@ -30,11 +27,8 @@ struct gelu : of_elements<8> {
   constexpr V operator()(V const& x) const {
     return x / (V(1) + exponential(x));
   }
-};
-
-struct gelu_gradient : of_elements<14> {
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::select;
     V const e    = gelu::exponential(x);
     V const phi  = V(1) / (V(1) + e);
@@ -47,9 +41,7 @@ struct gelu_gradient : of_elements<14> {
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::gelu)
-MESHTF_COMPILE_MAP(2, function::gelu_gradient)
-
+//= mtf.gelu(x) || F.gelu(x, approximate="tanh") || jax.nn.gelu(x)
 /// x times the normal cumulative distribution function, approximated with tanh. Source: Hendrycks, Gimpel,
 /// Gaussian Error Linear Units (2016).
 template<detail::FloatingOperand X>
@@ -59,7 +51,7 @@ constexpr auto gelu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::gelu>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(gelu)
+MESHTF_POINTWISE(gelu)
 
 }  // namespace v0
 }  // namespace meshtf

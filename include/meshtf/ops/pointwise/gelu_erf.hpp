@@ -8,9 +8,18 @@ inline namespace v0 {
 
 namespace function {
 
-struct gelu_erf_gradient : of_elements<10> {
+struct gelu_erf : smooth<4, 10> {
+  static constexpr char const* name  = "gelu_erf";
+  static constexpr algebra::use used = algebra::use::nonlinear;
+
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V operator()(V const& x) const {
+    using math::erfc;
+    // erfc keeps the digits that 1 + erf loses where x < 0
+    return V(0.5) * x * erfc(rounded<V>(-0.7071067811865476) * x);
+  }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::erfc;
     using math::exp;
     V const phi     = V(0.5) * erfc(rounded<V>(-0.7071067811865476) * x);
@@ -19,24 +28,9 @@ struct gelu_erf_gradient : of_elements<10> {
   }
 };
 
-struct gelu_erf : of_elements<4> {
-  static constexpr char const* name  = "gelu_erf";
-  static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<gelu_erf_gradient>;
-
-  template<class V>
-  constexpr V operator()(V const& x) const {
-    using math::erfc;
-    // erfc keeps the digits that 1 + erf loses where x < 0
-    return V(0.5) * x * erfc(rounded<V>(-0.7071067811865476) * x);
-  }
-};
-
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::gelu_erf)
-MESHTF_COMPILE_MAP(2, function::gelu_erf_gradient)
-
+//= || F.gelu(x) || jax.nn.gelu(x, approximate=False)
 /// x times the normal cumulative distribution function, computed with the error function; `gelu` approximates
 /// it with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016); the name is oneDNN's.
 template<detail::FloatingOperand X>
@@ -46,7 +40,7 @@ constexpr auto gelu_erf(X const& x, std::source_location at = std::source_locati
   return detail::pointwise<function::gelu_erf>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(gelu_erf)
+MESHTF_POINTWISE(gelu_erf)
 
 }  // namespace v0
 }  // namespace meshtf

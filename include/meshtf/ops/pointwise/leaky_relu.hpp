@@ -9,14 +9,10 @@ inline namespace v0 {
 namespace function {
 
 template<class T>
-struct leaky_relu_gradient;
-
-template<class T>
-struct leaky_relu : of_elements<1> {
+struct leaky_relu : bent<1, 1> {
   static constexpr char const* name = "leaky_relu";
   // it rises if the slope is not negative, which nobody knows here
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<leaky_relu_gradient<T>>;
 
   T slope;
   constexpr explicit leaky_relu(T s) : slope(s) {}
@@ -25,23 +21,14 @@ struct leaky_relu : of_elements<1> {
     using math::select;
     return select(x > V(0), x, V(slope) * x);
   }
-};
-
-template<class T>
-struct leaky_relu_gradient : of_elements<1> {
-  T slope;
-  constexpr explicit leaky_relu_gradient(leaky_relu<T> const& f) : slope(f.slope) {}
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::select;
     return select(x > V(0), dz, select(x == x, V(slope) * dz, x));
   }
 };
 
 }  // namespace function
-
-MESHTF_COMPILE_MAP_OF(1, function::leaky_relu)
-MESHTF_COMPILE_MAP_OF(2, function::leaky_relu_gradient)
 
 /// x where x > 0, else slope * x; the gradient at 0 is `slope`, and at NaN it is NaN. The slope is 0.01
 /// unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is 0.2. Source: Maas, Hannun, Ng,
@@ -55,7 +42,7 @@ constexpr auto leaky_relu(X const& x, N slope = 0.01,
   return detail::pointwise(function::leaky_relu<T>{static_cast<T>(slope)}, x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(leaky_relu)
+MESHTF_POINTWISE_OF(leaky_relu)
 
 }  // namespace v0
 }  // namespace meshtf

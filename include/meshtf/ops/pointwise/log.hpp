@@ -8,26 +8,20 @@ inline namespace v0 {
 
 namespace function {
 
-struct log_gradient : of_elements<1> {
-  constexpr auto operator()(auto const& dz, auto const& x) const { return dz / x; }
-};
-
-struct log : of_elements<1> {
+struct log : smooth_of_positive<1, 1> {
   static constexpr char const* name  = "log";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_operand<log_gradient>;
 
   constexpr auto operator()(auto const& x) const {
     using math::log;
     return log(x);
   }
+  constexpr auto gradient_by_operand(auto const& dz, auto const& x) const { return dz / x; }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::log)
-MESHTF_COMPILE_MAP(2, function::log_gradient)
-
+//= mtf.log(x) || x.log() || jnp.log(x)
 /// The natural logarithm.
 template<detail::FloatingOperand X>
 constexpr auto log(X const& x, std::source_location at = std::source_location::current()) {
@@ -36,7 +30,7 @@ constexpr auto log(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::log>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(log)
+MESHTF_POINTWISE(log)
 
 }  // namespace v0
 }  // namespace meshtf

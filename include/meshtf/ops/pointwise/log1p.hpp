@@ -8,17 +8,9 @@ inline namespace v0 {
 
 namespace function {
 
-struct log1p_gradient : of_elements<2> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    return dz / (V(1) + x);
-  }
-};
-
-struct log1p : of_elements<2> {
+struct log1p : smooth_of_positive<2, 2> {
   static constexpr char const* name  = "log1p";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_operand<log1p_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -26,13 +18,15 @@ struct log1p : of_elements<2> {
     using math::select;
     return select(x == V(0), x, log1p(x));  // of -0 xsimd makes 0
   }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
+    return dz / (V(1) + x);
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::log1p)
-MESHTF_COMPILE_MAP(2, function::log1p_gradient)
-
+//= || x.log1p() || jnp.log1p(x)
 /// log(1 + x), exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto log1p(X const& x, std::source_location at = std::source_location::current()) {
@@ -41,7 +35,7 @@ constexpr auto log1p(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::log1p>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(log1p)
+MESHTF_POINTWISE(log1p)
 
 }  // namespace v0
 }  // namespace meshtf

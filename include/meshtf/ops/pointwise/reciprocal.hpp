@@ -8,29 +8,20 @@ inline namespace v0 {
 
 namespace function {
 
-struct result_squared_gradient : of_elements<3> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    return -(dz * z * z);
-  }
-};
-
-struct reciprocal : of_elements<1> {
+struct reciprocal : smooth_of_positive<1, 3> {
   static constexpr char const* name  = "reciprocal";
   static constexpr algebra::use used = algebra::use::divisor;
-  using gradient                     = by_result<result_squared_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
     return V(1) / x;
   }
+  constexpr auto gradient_by_result(auto const& dz, auto const& z) const { return -(dz * z * z); }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::reciprocal)
-MESHTF_COMPILE_MAP(2, function::result_squared_gradient)
-
+//= mtf.reciprocal(x) || x.reciprocal() || jnp.reciprocal(x)
 /// 1 / x
 template<detail::FloatingOperand X>
 constexpr auto reciprocal(X const& x, std::source_location at = std::source_location::current()) {
@@ -39,7 +30,7 @@ constexpr auto reciprocal(X const& x, std::source_location at = std::source_loca
   return detail::pointwise<function::reciprocal>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(reciprocal)
+MESHTF_POINTWISE(reciprocal)
 
 }  // namespace v0
 }  // namespace meshtf

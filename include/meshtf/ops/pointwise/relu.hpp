@@ -8,31 +8,25 @@ inline namespace v0 {
 
 namespace function {
 
-struct relu_gradient : of_elements<1> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    using math::select;
-    return select(z > V(0), dz, z);  // where it is not greater it is 0 or NaN, and so is the gradient
-  }
-};
-
-struct relu : of_elements<1> {
+struct relu : bent<1, 1> {
   static constexpr char const* name  = "relu";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<relu_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::max;
     return max(V(0), x);  // in this order a NaN passes through
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    using math::select;
+    return select(z > V(0), dz, z);  // where it is not greater it is 0 or NaN, and so is the gradient
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::relu)
-MESHTF_COMPILE_MAP(2, function::relu_gradient)
-
+//= mtf.relu(x) || F.relu(x) || jax.nn.relu(x)
 /// max(0, x); the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::FloatingOperand X>
 constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {
@@ -41,7 +35,7 @@ constexpr auto relu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::relu>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(relu)
+MESHTF_POINTWISE(relu)
 
 }  // namespace v0
 }  // namespace meshtf

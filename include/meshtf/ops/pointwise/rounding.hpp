@@ -47,6 +47,7 @@ MESHTF_COMPILE_MAP(1, function::floor)
 MESHTF_COMPILE_MAP(1, function::ceil)
 MESHTF_COMPILE_MAP(1, function::round)
 
+//= || x.floor() || jnp.floor(x)
 /// The largest integer that is at most x, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto floor(X const& x, std::source_location at = std::source_location::current()) {
@@ -55,6 +56,7 @@ constexpr auto floor(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::floor>(x, at);
 }
 
+//= || x.ceil() || jnp.ceil(x)
 /// The smallest integer that is at least x, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto ceil(X const& x, std::source_location at = std::source_location::current()) {
@@ -63,6 +65,7 @@ constexpr auto ceil(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::ceil>(x, at);
 }
 
+//= || x.round() || jnp.round(x)
 /// The nearest integer, of two the even one, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto round(X const& x, std::source_location at = std::source_location::current()) {

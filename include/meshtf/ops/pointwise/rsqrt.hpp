@@ -8,26 +8,20 @@ inline namespace v0 {
 
 namespace function {
 
-struct rsqrt_gradient : of_elements<4> {
+struct rsqrt : smooth_of_positive<2, 4> {
+  static constexpr char const* name  = "rsqrt";
+  static constexpr algebra::use used = algebra::use::rsqrt;
+
+  constexpr auto operator()(auto const& x) const { return math::reciprocal_sqrt(x); }
   template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
     return V(-0.5) * dz * z * z * z;
   }
 };
 
-struct rsqrt : of_elements<2> {
-  static constexpr char const* name  = "rsqrt";
-  static constexpr algebra::use used = algebra::use::rsqrt;
-  using gradient                     = by_result<rsqrt_gradient>;
-
-  constexpr auto operator()(auto const& x) const { return math::reciprocal_sqrt(x); }
-};
-
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::rsqrt)
-MESHTF_COMPILE_MAP(2, function::rsqrt_gradient)
-
+//= mtf.rsqrt(x) || x.rsqrt() || lax.rsqrt(x)
 /// 1 / sqrt(x)
 template<detail::FloatingOperand X>
 constexpr auto rsqrt(X const& x, std::source_location at = std::source_location::current()) {
@@ -36,7 +30,7 @@ constexpr auto rsqrt(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::rsqrt>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(rsqrt)
+MESHTF_POINTWISE(rsqrt)
 
 }  // namespace v0
 }  // namespace meshtf

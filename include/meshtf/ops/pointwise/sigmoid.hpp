@@ -8,17 +8,9 @@ inline namespace v0 {
 
 namespace function {
 
-struct sigmoid_gradient : of_elements<3> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    return dz * z * (V(1) - z);
-  }
-};
-
-struct sigmoid : of_elements<3> {
+struct sigmoid : smooth<3, 3> {
   static constexpr char const* name  = "sigmoid";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<sigmoid_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -26,13 +18,15 @@ struct sigmoid : of_elements<3> {
     using math::tanh;
     return V(0.5) * tanh(V(0.5) * x) + V(0.5);
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    return dz * z * (V(1) - z);
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::sigmoid)
-MESHTF_COMPILE_MAP(2, function::sigmoid_gradient)
-
+//= mtf.sigmoid(x) || F.sigmoid(x) || jax.nn.sigmoid(x)
 /// 1 / (1 + exp(-x))
 template<detail::FloatingOperand X>
 constexpr auto sigmoid(X const& x, std::source_location at = std::source_location::current()) {
@@ -41,7 +35,7 @@ constexpr auto sigmoid(X const& x, std::source_location at = std::source_locatio
   return detail::pointwise<function::sigmoid>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(sigmoid)
+MESHTF_POINTWISE(sigmoid)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -23,6 +23,7 @@ struct sign : of_elements<2> {
 
 MESHTF_COMPILE_MAP(1, function::sign)
 
+//= mtf.sign(x) || x.sign() || jnp.sign(x)
 /// -1, 0 or 1; -0 and NaN stay what they are. No gradient.
 template<detail::NumberOperand X>
 constexpr auto sign(X const& x, std::source_location at = std::source_location::current()) {

@@ -8,9 +8,17 @@ inline namespace v0 {
 
 namespace function {
 
-struct silu_gradient : of_elements<7> {
+struct silu : smooth<4, 7> {
+  static constexpr char const* name  = "silu";
+  static constexpr algebra::use used = algebra::use::nonlinear;
+
   template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
+  constexpr V operator()(V const& x) const {
+    using math::exp;
+    return x / (V(1) + exp(-x));
+  }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
     using math::abs;
     using math::exp;
     using math::select;
@@ -21,23 +29,9 @@ struct silu_gradient : of_elements<7> {
   }
 };
 
-struct silu : of_elements<4> {
-  static constexpr char const* name  = "silu";
-  static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<silu_gradient>;
-
-  template<class V>
-  constexpr V operator()(V const& x) const {
-    using math::exp;
-    return x / (V(1) + exp(-x));
-  }
-};
-
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::silu)
-MESHTF_COMPILE_MAP(2, function::silu_gradient)
-
+//= mtf.swish(x) || F.silu(x) || jax.nn.silu(x)
 /// x * sigmoid(x), also called swish. Source: Elfwing, Uchibe, Doya, Sigmoid-Weighted Linear Units (2017).
 template<detail::FloatingOperand X>
 constexpr auto silu(X const& x, std::source_location at = std::source_location::current()) {
@@ -46,7 +40,7 @@ constexpr auto silu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::silu>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(silu)
+MESHTF_POINTWISE(silu)
 
 }  // namespace v0
 }  // namespace meshtf

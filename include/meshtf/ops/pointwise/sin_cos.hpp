@@ -8,56 +8,35 @@ inline namespace v0 {
 
 namespace function {
 
-struct sin_gradient;
-struct cos_gradient;
+struct cos;
 
-struct sin : of_elements<1> {
+struct sin : smooth<1, 2> {
   static constexpr char const* name  = "sin";
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<sin_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::sin;
     return sin(x);
   }
+  constexpr auto gradient_by_operand(auto const& dz, auto const& x) const { return dz * value<cos>(x); }
 };
 
-struct cos : of_elements<1> {
+struct cos : smooth<1, 3> {
   static constexpr char const* name  = "cos";
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<cos_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::cos;
     return cos(x);
   }
-};
-
-struct sin_gradient : of_elements<2> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    using math::cos;
-    return dz * cos(x);
-  }
-};
-
-struct cos_gradient : of_elements<3> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    using math::sin;
-    return -(dz * sin(x));
-  }
+  constexpr auto gradient_by_operand(auto const& dz, auto const& x) const { return -(dz * value<sin>(x)); }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::sin)
-MESHTF_COMPILE_MAP(1, function::cos)
-MESHTF_COMPILE_MAP(2, function::sin_gradient)
-MESHTF_COMPILE_MAP(2, function::cos_gradient)
-
+//= mtf.sin(x) || x.sin() || jnp.sin(x)
 /// The sine of an angle in radians.
 template<detail::FloatingOperand X>
 constexpr auto sin(X const& x, std::source_location at = std::source_location::current()) {
@@ -66,6 +45,7 @@ constexpr auto sin(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::sin>(x, at);
 }
 
+//= mtf.cos(x) || x.cos() || jnp.cos(x)
 /// The cosine of an angle in radians.
 template<detail::FloatingOperand X>
 constexpr auto cos(X const& x, std::source_location at = std::source_location::current()) {
@@ -74,8 +54,8 @@ constexpr auto cos(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::cos>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(sin)
-MESHTF_ACCEPT_REJECTED(cos)
+MESHTF_POINTWISE(sin)
+MESHTF_POINTWISE(cos)
 
 }  // namespace v0
 }  // namespace meshtf

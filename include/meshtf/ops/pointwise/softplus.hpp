@@ -8,18 +8,9 @@ inline namespace v0 {
 
 namespace function {
 
-struct softplus_gradient : of_elements<3> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    using math::expm1;
-    return -(dz * expm1(-z));  // sigmoid(x) = 1 - exp(-z)
-  }
-};
-
-struct softplus : of_elements<5> {
+struct softplus : smooth<5, 3> {
   static constexpr char const* name  = "softplus";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<softplus_gradient>;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -29,13 +20,16 @@ struct softplus : of_elements<5> {
     using math::max;
     return max(V(0), x) + log1p(exp(-abs(x)));  // in this order a NaN passes through
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    using math::expm1;
+    return -(dz * expm1(-z));  // sigmoid(x) = 1 - exp(-z)
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::softplus)
-MESHTF_COMPILE_MAP(2, function::softplus_gradient)
-
+//= mtf.softplus(x) || F.softplus(x) || jax.nn.softplus(x)
 /// log(1 + exp(x)), which neither overflows nor loses digits. Its gradient is sigmoid(x).
 template<detail::FloatingOperand X>
 constexpr auto softplus(X const& x, std::source_location at = std::source_location::current()) {
@@ -44,7 +38,7 @@ constexpr auto softplus(X const& x, std::source_location at = std::source_locati
   return detail::pointwise<function::softplus>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(softplus)
+MESHTF_POINTWISE(softplus)
 
 }  // namespace v0
 }  // namespace meshtf

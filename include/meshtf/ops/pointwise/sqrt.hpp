@@ -8,29 +8,23 @@ inline namespace v0 {
 
 namespace function {
 
-struct sqrt_gradient : of_elements<2> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    return V(0.5) * dz / z;
-  }
-};
-
-struct sqrt : of_elements<1> {
+struct sqrt : smooth_of_positive<1, 2> {
   static constexpr char const* name  = "sqrt";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<sqrt_gradient>;
 
   constexpr auto operator()(auto const& x) const {
     using math::sqrt;
     return sqrt(x);
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    return V(0.5) * dz / z;
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::sqrt)
-MESHTF_COMPILE_MAP(2, function::sqrt_gradient)
-
+//= mtf.sqrt(x) || x.sqrt() || jnp.sqrt(x)
 /// The square root.
 template<detail::FloatingOperand X>
 constexpr auto sqrt(X const& x, std::source_location at = std::source_location::current()) {
@@ -39,7 +33,7 @@ constexpr auto sqrt(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::sqrt>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(sqrt)
+MESHTF_POINTWISE(sqrt)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -8,26 +8,23 @@ inline namespace v0 {
 
 namespace function {
 
-struct square_gradient : of_elements<2> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& x) const {
-    return V(2) * x * dz;
-  }
-};
-
-struct square : of_elements<1> {
+struct square : smooth<1, 2> {
   static constexpr char const* name  = "square";
   static constexpr algebra::use used = algebra::use::nonlinear;
-  using gradient                     = by_operand<square_gradient>;
 
   constexpr auto operator()(auto const& x) const { return x * x; }
+  template<class V>
+  constexpr V gradient_by_operand(V const& dz, V const& x) const {
+    return V(2) * x * dz;
+  }
 };
 
 }  // namespace function
 
 MESHTF_COMPILE_MAP_AND_SUM(1, function::square)
-MESHTF_COMPILE_MAP(2, function::square_gradient)
+MESHTF_COMPILE_MAP(2, function::gradient<function::square>)
 
+//= mtf.square(x) || x.square() || jnp.square(x)
 /// x * x
 template<detail::Operand X>
 constexpr auto square(X const& x, std::source_location at = std::source_location::current()) {

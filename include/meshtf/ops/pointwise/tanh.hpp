@@ -8,29 +8,23 @@ inline namespace v0 {
 
 namespace function {
 
-struct tanh_gradient : of_elements<3> {
-  template<class V>
-  constexpr V operator()(V const& dz, V const& z) const {
-    return dz * (V(1) - z * z);
-  }
-};
-
-struct tanh : of_elements<1> {
+struct tanh : smooth<1, 3> {
   static constexpr char const* name  = "tanh";
   static constexpr algebra::use used = algebra::use::monotone;
-  using gradient                     = by_result<tanh_gradient>;
 
   constexpr auto operator()(auto const& x) const {
     using math::tanh;
     return tanh(x);
   }
+  template<class V>
+  constexpr V gradient_by_result(V const& dz, V const& z) const {
+    return dz * (V(1) - z * z);
+  }
 };
 
 }  // namespace function
 
-MESHTF_COMPILE_MAP(1, function::tanh)
-MESHTF_COMPILE_MAP(2, function::tanh_gradient)
-
+//= mtf.tanh(x) || x.tanh() || jnp.tanh(x)
 /// The hyperbolic tangent.
 template<detail::FloatingOperand X>
 constexpr auto tanh(X const& x, std::source_location at = std::source_location::current()) {
@@ -39,7 +33,7 @@ constexpr auto tanh(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::tanh>(x, at);
 }
 
-MESHTF_ACCEPT_REJECTED(tanh)
+MESHTF_POINTWISE(tanh)
 
 }  // namespace v0
 }  // namespace meshtf
