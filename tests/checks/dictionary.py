@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tables of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md, made from examples/from_mesh_tensorflow.cpp, whose first lines say how.
+"""The tables of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md, made from examples/from_mesh_tensorflow.cpp, whose first lines say how, and
+from the lines `//=` in the headers of operations (catalogue.py), which come after those of their table.
 
 dictionary.py --check | --write     (do the pages hold these tables? / put them in, between the marks <!-- table: HEADING --> and <!-- end -->)
 """
@@ -7,8 +8,14 @@ import re
 import sys
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+import catalogue
+
 root = Path(__file__).parents[2]
 source = root / "examples/from_mesh_tensorflow.cpp"
+headings = {"pointwise": "Pointwise", "reduce": "Along dimensions", "normalise": "Along dimensions", "product": "Products",
+            "function": "Functions of one's own"}  # of a folder of ops/; of others:
+others = "Shapes, indices, placements"
 pages = {"docs/from_mesh_tensorflow.md": (["Mesh TensorFlow"], [0]), "docs/from_pytorch_and_jax.md": (["PyTorch", "JAX"], [1, 2])}
 
 
@@ -32,7 +39,7 @@ def entries():
             open_entry = None
         elif open_entry is not None:
             open_entry[2].append(text)
-    return found
+    return found + [(headings.get(r.folder, others), r.there, [r.here]) for r in catalogue.rows()]
 
 
 def code(text):
@@ -86,7 +93,7 @@ def main():
         if sys.argv[1] == "--write":
             (root / page).write_text(now)
         elif now != before:
-            print(f"{page} is not what examples/from_mesh_tensorflow.cpp says: run tests/checks/dictionary.py --write")
+            print(f"{page} is not what examples/from_mesh_tensorflow.cpp and the headers in ops/ say: run tests/checks/dictionary.py --write")
             status = 1
     return status
 

@@ -22,6 +22,11 @@ import argparse
 import math
 import pathlib
 import random
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "checks"))
+import catalogue  # noqa: E402
 
 DIMS = "abcde"
 AXES = ["first", "second", "third"]  # as tests/fuzz/run.hpp names them
@@ -235,8 +240,7 @@ class program:
 
     def pointwise(self):
         x = self.pick()
-        f = self.r.choice(["tanh", "sin", "cos", "sigmoid", "silu", "softplus", "gelu", "gelu_erf", "erf", "exp(tanh", "square(tanh", "log1p(square",
-                           "expm1(sin", "rsqrt(1 + square", "sqrt(1 + square"])
+        f = self.r.choice(SMOOTH)
         return self.new(f"{f}({x}))" if "(" in f else f"{f}({x})", self.values[x], x, exact=False)
 
     def with_a_jump(self):
@@ -777,6 +781,10 @@ class program:
         return "\n".join(out + [f'{call}, R"program({HEAD}{text}{TAIL})program");', "}", ""])
 
 
+# Smooth functions of x alone. Those that grow too fast, or are defined for positive numbers, are called with the value of another.
+GROWING = {"exp": "exp(tanh", "square": "square(tanh", "expm1": "expm1(sin", "log1p": "log1p(square"}
+SMOOTH = [GROWING.get(f.name) or (f"{f.name}(1 + square" if f.kind == "smooth_of_positive" else f.name)
+          for f in catalogue.pointwise() if f.kind in ("smooth", "smooth_of_positive")]
 OPERATIONS = 2 * [
     "pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "partial_sum",
     "reduce", "reduce", "along", "along", "transpose", "part", "part", "displaced", "stacked", "unstacked", "cut", "tiled", "broadcast", "written", "ranked",

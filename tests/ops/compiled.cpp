@@ -3,13 +3,14 @@
 // here, and give the same.
 // test: processes 1 2
 //
-// `tests/checks/compiled.py` compares the names that are called here with the operations of
-// docs/reference/ops_*.md.
+// `tests/checks/compiled.py` compares the names that are called in this program with the operations of
+// docs/reference/ops_*.md. The test of an operation may be part of it, too: `// test: program ops compiled`.
 #include <cmath>
 #include <concepts>
 #include <type_traits>
 
 #include "../catch.hpp"
+#include "functions_of_x.hpp"
 
 #include <meshtf/meshtf.hpp>
 
@@ -118,18 +119,22 @@ void functions_and_gradients(machine<L>& m) {
   parameter<T, L, batch, width> w{m};
   w            = random_normal<T, L, batch, width>(m, {2}, 0, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {3});
-  auto y       = gelu(w) + sigmoid(w) * tanh(w) - relu(w) / (exp(w) + 1);
-  y = y + sqrt(square(w) + 1) + log(square(w) + 1) + rsqrt(square(w) + 1) + erf(w) - abs(w) + silu(w) +
-      elu(w) + softplus(w);
-  y = y + sin(w) * cos(w) + log1p(square(w)) + expm1(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w) +
-      selu(w) + gelu_erf(w);
+  auto y       = w * x;
+#define MESHTF_ADD(f) y = y + f(w);
+#define MESHTF_ADD_OF_POSITIVE(f) y = y + f(square(w) + 1);
+  MESHTF_SMOOTH_FUNCTIONS(MESHTF_ADD)
+  MESHTF_BENT_FUNCTIONS(MESHTF_ADD)
+  MESHTF_STEP_FUNCTIONS(MESHTF_ADD)
+  MESHTF_FUNCTIONS_OF_POSITIVE(MESHTF_ADD_OF_POSITIVE)
+#undef MESHTF_ADD
+#undef MESHTF_ADD_OF_POSITIVE
+  y = y + elu(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w);
   y = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
   y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) +
       broadcast<batch, width>(mean<width>(w));
   y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
-  y = y + reciprocal(square(w) + 1) + softmax<width>(w, 0.5) + log_softmax<width>(w, 0.5) + floor(w) +
-      ceil(w) + round(w) + cast<T>(is_nan(w));
+  y = y + softmax<width>(w, 0.5) + log_softmax<width>(w, 0.5) + cast<T>(is_nan(w));
   y = y + custom_gradient([](auto const& v) { return v * v; },
                           [](auto const& dz, auto const& v) { return dz * v; }, w);
   tensor<int, L, key> const ids{m};

@@ -6,6 +6,7 @@
 #include <meshtf/meshtf.hpp>
 
 #include "../catch.hpp"
+#include "functions_of_x.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -113,34 +114,18 @@ void compare_all(boost::mpi::communicator const& world) {
   operand<L, batch, length, vocab> logits{m, "logits"};
   auto const ids = golden().tensor<int, L, batch, length>(m, "ids");
 
-  compare("sin", [](auto const& v) { return sin(v); }, x);
-  compare("cos", [](auto const& v) { return cos(v); }, x);
-  compare("tanh", [](auto const& v) { return tanh(v); }, x);
-  compare("square", [](auto const& v) { return square(v); }, x);
-  compare("exp", [](auto const& v) { return exp(v); }, x);
-  compare("sigmoid", [](auto const& v) { return sigmoid(v); }, x);
-  compare("silu", [](auto const& v) { return silu(v); }, x);
-  compare("softplus", [](auto const& v) { return softplus(v); }, x);
-  compare("relu", [](auto const& v) { return relu(v); }, x);
+#define MESHTF_COMPARE(f) compare(#f, [](auto const& v) { return f(v); }, x);
+#define MESHTF_COMPARE_OF_POSITIVE(f) compare(#f, [](auto const& v) { return f(v); }, positive);
+  MESHTF_SMOOTH_FUNCTIONS(MESHTF_COMPARE)
+  MESHTF_BENT_FUNCTIONS(MESHTF_COMPARE)
+  MESHTF_STEP_FUNCTIONS(MESHTF_COMPARE)
+  MESHTF_FUNCTIONS_OF_POSITIVE(MESHTF_COMPARE_OF_POSITIVE)
+#undef MESHTF_COMPARE
+#undef MESHTF_COMPARE_OF_POSITIVE
   compare("elu", [](auto const& v) { return elu(v); }, x);
-  compare("selu", [](auto const& v) { return selu(v); }, x);
-  compare("abs", [](auto const& v) { return abs(v); }, x);
   compare("leaky_relu", [](auto const& v) { return leaky_relu(v, 0.2); }, x);
   compare("negative", [](auto const& v) { return -v; }, x);
-  compare("gelu", [](auto const& v) { return gelu(v); }, x);
-  compare("gelu_erf", [](auto const& v) { return gelu_erf(v); }, x);
-  compare("erf", [](auto const& v) { return erf(v); }, x);
-  compare("expm1", [](auto const& v) { return expm1(v); }, x);
-  compare("sign", [](auto const& v) { return sign(v); }, x);
-  compare("floor", [](auto const& v) { return floor(v); }, x);
-  compare("ceil", [](auto const& v) { return ceil(v); }, x);
-  compare("round", [](auto const& v) { return round(v); }, x);
   compare("clamp", [](auto const& v) { return clamp(v, -1, 1.5); }, x);
-  compare("sqrt", [](auto const& v) { return sqrt(v); }, positive);
-  compare("rsqrt", [](auto const& v) { return rsqrt(v); }, positive);
-  compare("log", [](auto const& v) { return log(v); }, positive);
-  compare("log1p", [](auto const& v) { return log1p(v); }, positive);
-  compare("reciprocal", [](auto const& v) { return reciprocal(v); }, positive);
   compare("pow", [](auto const& v, auto const& w) { return pow(v, w); }, positive, y);
   compare("add", [](auto const& v, auto const& w) { return v + w; }, x, bias);
   compare("subtract", [](auto const& v, auto const& w) { return v - w; }, x, bias);

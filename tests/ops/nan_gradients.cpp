@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../layout_fixture.hpp"
+#include "functions_of_x.hpp"
 
 using namespace fixture;
 
@@ -47,30 +48,19 @@ void check_pointwise(char const* name, auto const& f) {
 
 template<class T>
 void check_all_pointwise() {
-  check_pointwise<T>("relu", [](auto const& x) { return relu(x); });
+#define MESHTF_CHECK(f) check_pointwise<T>(#f, [](auto const& x) { return f(x); });
+  MESHTF_SMOOTH_FUNCTIONS(MESHTF_CHECK)
+  MESHTF_FUNCTIONS_OF_POSITIVE(MESHTF_CHECK)
+  MESHTF_BENT_FUNCTIONS(MESHTF_CHECK)
+#undef MESHTF_CHECK
   check_pointwise<T>("leaky_relu", [](auto const& x) { return leaky_relu(x); });
   check_pointwise<T>("leaky_relu with the slope 0", [](auto const& x) { return leaky_relu(x, 0); });
   check_pointwise<T>("elu", [](auto const& x) { return elu(x); });
   check_pointwise<T>("elu with alpha 0", [](auto const& x) { return elu(x, 0); });
-  check_pointwise<T>("selu", [](auto const& x) { return selu(x); });
-  check_pointwise<T>("abs", [](auto const& x) { return abs(x); });
   check_pointwise<T>("clamp", [](auto const& x) { return clamp(x, -1, 0.3); });
   check_pointwise<T>("clamp from below", [](auto const& x) { return clamp(x, 0, inf); });
   check_pointwise<T>("maximum", [](auto const& x) { return maximum(x, 0.2); });
   check_pointwise<T>("minimum", [](auto const& x) { return minimum(0.2, x); });
-  check_pointwise<T>("silu", [](auto const& x) { return silu(x); });
-  check_pointwise<T>("gelu", [](auto const& x) { return gelu(x); });
-  check_pointwise<T>("gelu_erf", [](auto const& x) { return gelu_erf(x); });
-  check_pointwise<T>("softplus", [](auto const& x) { return softplus(x); });
-  check_pointwise<T>("sigmoid", [](auto const& x) { return sigmoid(x); });
-  check_pointwise<T>("tanh", [](auto const& x) { return tanh(x); });
-  check_pointwise<T>("exp", [](auto const& x) { return exp(x); });
-  check_pointwise<T>("expm1", [](auto const& x) { return expm1(x); });
-  check_pointwise<T>("erf", [](auto const& x) { return erf(x); });
-  check_pointwise<T>("sin", [](auto const& x) { return sin(x); });
-  check_pointwise<T>("cos", [](auto const& x) { return cos(x); });
-  check_pointwise<T>("square", [](auto const& x) { return square(x); });
-  check_pointwise<T>("log1p", [](auto const& x) { return log1p(x); });
   check_pointwise<T>("logaddexp", [](auto const& x) { return logaddexp(x, 0.5); });
   check_pointwise<T>("pow", [](auto const& x) { return pow(x, 2); });
   check_pointwise<T>("sigmoid_cross_entropy", [](auto const& x) { return sigmoid_cross_entropy(x, 0.5); });

@@ -11,6 +11,7 @@
 #include <meshtf/plan/pending.hpp>
 
 #include "../catch.hpp"
+#include "../ops/functions_of_x.hpp"
 
 using namespace meshtf;
 using namespace meshtf::algebra;
@@ -90,6 +91,21 @@ struct practice {
   int least = -2;  // the smallest number that it is about
 };
 
+/// The functions of x alone that are used so, of numbers that are positive or of all, and others.
+std::vector<unary> all_used(use how, bool positive, std::vector<unary> all = {}) {
+#define MESHTF_ADD(f) \
+  if (function::f::used == how) all.push_back(each(function::f{}));
+  if (positive) {
+    MESHTF_FUNCTIONS_OF_POSITIVE(MESHTF_ADD)
+  } else {
+    MESHTF_SMOOTH_FUNCTIONS(MESHTF_ADD)
+    MESHTF_BENT_FUNCTIONS(MESHTF_ADD)
+    MESHTF_STEP_FUNCTIONS(MESHTF_ADD)
+  }
+#undef MESHTF_ADD
+  return all;
+}
+
 std::vector<practice> practices() {
   using namespace meshtf::function;
   unary const swap     = [](value v) { return value{v[1], v[0]}; };  // transpose
@@ -117,27 +133,22 @@ std::vector<practice> practices() {
       {use::negated, "negated", {each(negated{})}},
       {use::shifted, "shifted", {each(shifted<double>{1}), each(shifted<double>{-2})}},
       {use::subtracted, "subtracted", {each(subtracted_from<double>{1}), each(subtracted_from<double>{0.5})}},
-      {use::divisor, "divisor", {each(dividing<double>{1}), each(dividing<double>{-1})}, 1},
-      {use::monotone,
-       "monotone",
-       {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{}),
-        each(function::expm1{}), each(function::softplus{}), each(function::selu{}), each(function::sign{}),
-        each([](double x) { return function::floor{}(x / 2); }),
-        each([](double x) { return function::ceil{}(x / 2); }),
-        each([](double x) { return function::round{}(x / 2); }), each(function::clamp<double>{-1, 1}),
-        each(function::with_number_right<function::maximum, double>{1}),
-        each(function::with_number_left<function::minimum, double>{1})}},
-      {use::monotone,
-       "monotone, of positive numbers",
-       {each(function::log{}), each(function::sqrt{}), each(function::log1p{})},
-       1},
-      {use::rsqrt, "rsqrt", {each(function::rsqrt{})}, 1},
-      {use::nonlinear,
-       "nonlinear",
-       {each(function::square{}), each(function::gelu{}), each(function::gelu_erf{}), each(function::silu{}),
-        each(function::sin{}), each(function::cos{}), each(function::abs{}), each(function::elu<double>{-1}),
-        each(function::leaky_relu<double>{-0.5}),
-        [](value v) { return value{v[0] * v[1], v[0] * v[1]}; }}},  // product
+      {use::divisor, "divisor",
+       all_used(use::divisor, true, {each(dividing<double>{1}), each(dividing<double>{-1})}), 1},
+      {use::monotone, "monotone",
+       all_used(
+           use::monotone, false,
+           {each([](double x) { return function::floor{}(x / 2); }),
+            each([](double x) { return function::ceil{}(x / 2); }),
+            each([](double x) { return function::round{}(x / 2); }), each(function::clamp<double>{-1, 1}),
+            each(function::with_number_right<function::maximum, double>{1}),
+            each(function::with_number_left<function::minimum, double>{1})})},
+      {use::monotone, "monotone, of positive numbers", all_used(use::monotone, true), 1},
+      {use::rsqrt, "rsqrt", all_used(use::rsqrt, true), 1},
+      {use::nonlinear, "nonlinear",
+       all_used(use::nonlinear, false,
+                {each(function::elu<double>{-1}), each(function::leaky_relu<double>{-0.5}),
+                 [](value v) { return value{v[0] * v[1], v[0] * v[1]}; }})},  // product
       {use::maximum, "maximum", {most}},
       {use::minimum, "minimum", {least_of}},
       {use::normalised,

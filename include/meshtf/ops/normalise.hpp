@@ -7,3 +7,4 @@
 #include <meshtf/ops/normalise/group_norm.hpp>
 #include <meshtf/ops/normalise/norm.hpp>
 #include <meshtf/ops/normalise/softmax.hpp>
+#include <meshtf/ops/normalise/standardised.hpp>

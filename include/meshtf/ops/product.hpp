@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/ops/product/attention.hpp>
+#include <meshtf/ops/product/attention_terms.hpp>
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/ops/product/einsum_of_many.hpp>
 #include <meshtf/ops/product/matmul.hpp>

@@ -12,8 +12,10 @@
 #include <meshtf/ops/reduce/min.hpp>
 #include <meshtf/ops/reduce/nth_element.hpp>
 #include <meshtf/ops/reduce/product.hpp>
+#include <meshtf/ops/reduce/running.hpp>
 #include <meshtf/ops/reduce/sort.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/ops/reduce/top_k.hpp>
+#include <meshtf/ops/reduce/value_and_index.hpp>
 #include <meshtf/ops/reduce/variance.hpp>
 #include <meshtf/ops/reduce/weighted_mean.hpp>
