@@ -3,8 +3,8 @@
 // clang-format off
 #pragma once
 
-#define MESHTF_SMOOTH_FUNCTIONS(X) X(cos) X(erf) X(exp) X(expm1) X(gelu) X(gelu_erf) X(sigmoid) \
-  X(silu) X(sin) X(softplus) X(square) X(tanh)
+#define MESHTF_SMOOTH_FUNCTIONS(X) X(cos) X(erf) X(exp) X(expm1) X(gelu) X(gelu_erf) X(mish) \
+  X(sigmoid) X(silu) X(sin) X(softplus) X(square) X(tanh)
 
 #define MESHTF_FUNCTIONS_OF_POSITIVE(X) X(log) X(log1p) X(reciprocal) X(rsqrt) X(sqrt)
 

@@ -23,6 +23,7 @@
 #include <meshtf/ops/pointwise/logical.hpp>
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/ops/pointwise/minimum_maximum.hpp>
+#include <meshtf/ops/pointwise/mish.hpp>
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
 #include <meshtf/ops/pointwise/pow.hpp>
 #include <meshtf/ops/pointwise/reciprocal.hpp>
