@@ -248,6 +248,8 @@ case("windows", "x", lambda x: F.pad(x, (1, 1)).unfold(1, 3, 1).transpose(1, 2))
 for blocks in 1, 2:  # of length; each gets a row of those next to it
     case(f"halo_in_{blocks}", "sequence", lambda x, n=blocks: F.pad(x, (0, 0, 1, 1)).unfold(1, 6 // n + 2, 6 // n).transpose(2, 3).reshape(4, -1, 5),
          lambda x, n=blocks: halo(x, n))
+case("searchsorted", "centre x", lambda edges, x: torch.searchsorted(edges.sort().values, x).to(torch.int32))
+case("searchsorted_right", "centre x", lambda edges, x: torch.searchsorted((2 * edges).round().sort().values, (2 * x).round(), right=True).to(torch.int32))
 case("iota", "ids", lambda i: i + torch.arange(6, dtype=torch.int32), lambda i: i + mtf.range(i.mesh, D["length"], tf.int32))
 case("batched_gather", "sequence places", lambda x, i: torch.stack([t[at.long()] for t, at in zip(x, i)]), lambda x, i: mtf.gather(x, i, D["length"]))
 case("scatter", "table picked new_rows", scattered)

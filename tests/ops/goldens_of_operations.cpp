@@ -251,6 +251,16 @@ void compare_all(boost::mpi::communicator const& world) {
   operand<L, model> centre{m, "centre"};
   compare("outer_product", [](auto const& v, auto const& w) { return outer_product(v, w); }, bias, centre);
 
+  compare(
+      "searchsorted", [](auto const& v, auto const& w) { return searchsorted<model>(sort<model>(v), w); },
+      centre, x);
+  compare(
+      "searchsorted_right",
+      [](auto const& v, auto const& w) {
+        return searchsorted<model>(sort<model>(round(2 * v)), round(2 * w), {.right = true});
+      },
+      centre, x);
+
   compare("slice", [](auto const& v) { return slice<length, span>(v, 2); }, sequence);
   compare("pad_with_value", [](auto const& v) { return pad<length, nine>(v, 1, 0.5); }, sequence);
   compare("pad", [](auto const& v) { return pad<length, nine>(v, 1); }, sequence);

@@ -26,6 +26,7 @@
 #include <meshtf/kernel/rotary.hpp>
 #include <meshtf/kernel/running.hpp>
 #include <meshtf/kernel/scatter.hpp>
+#include <meshtf/kernel/searchsorted.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/window.hpp>
 #include <meshtf/kernel/write.hpp>

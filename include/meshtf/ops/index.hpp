@@ -6,3 +6,4 @@
 #include <meshtf/ops/index/one_hot.hpp>
 #include <meshtf/ops/index/scatter.hpp>
 #include <meshtf/ops/index/scatter_add.hpp>
+#include <meshtf/ops/index/searchsorted.hpp>
