@@ -2,6 +2,8 @@
 """The tables of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md, made from examples/from_mesh_tensorflow.cpp, whose first lines say how, and
 from the lines `//=` in the headers of operations (catalogue.py), which come after those of their table.
 
+Every operation, a public function of a header in ops/, is in a row, or stands in `only_here` with the reason.
+
 dictionary.py --check | --write     (do the pages hold these tables? / put them in, between the marks <!-- table: HEADING --> and <!-- end -->)
 """
 import re
@@ -10,12 +12,17 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import catalogue
+import reference
 
 root = Path(__file__).parents[2]
 source = root / "examples/from_mesh_tensorflow.cpp"
 headings = {"pointwise": "Pointwise", "reduce": "Along dimensions", "normalise": "Along dimensions", "product": "Products",
             "function": "Functions of one's own"}  # of a folder of ops/; of others:
 others = "Shapes, indices, placements"
+fused = "does at once what others write as several calls"
+only_here = {"as_partial": "partial sums are values here alone", "with_segments": "is an argument of attention, not a call of its own",
+             "bias_gelu": fused, "residual_layer_norm": fused, "rotary": fused,
+             "avg_pool": "is called as max_pool is"}
 pages = {"docs/from_mesh_tensorflow.md": (["Mesh TensorFlow"], [0]), "docs/from_pytorch_and_jax.md": (["PyTorch", "JAX"], [1, 2])}
 
 
@@ -81,12 +88,27 @@ def written(text, all_entries, names, columns):
     return "\n".join(out) + "\n"
 
 
+def not_in_a_row(all_entries):
+    here = "\n".join(" ".join(lines) for _, _, lines in all_entries)
+    operations = {name for path in (root / "include/meshtf/ops").rglob("*.hpp") for name, signature, *_ in reference.entries(path, [])
+                  if re.search(rf"\b{re.escape(name)}\s*\(", signature) and not name.startswith("operator")}
+    if len(operations) < 80:
+        sys.exit(f"found {len(operations)} operations, expected 80 or more")
+    for name in sorted(operations - only_here.keys()):
+        if not re.search(rf"\b{name}\s*[<(]", here):
+            yield f"{name} is in no row: write `//= MESH TENSORFLOW || PYTORCH || JAX || CALL` above its comment"
+    yield from (f"{name}, which stands here as an operation that others lack, is none of ops/" for name in sorted(only_here.keys() - operations))
+
+
 def main():
     if sys.argv[1:] not in (["--check"], ["--write"]):
         sys.exit(__doc__)
     all_entries, status = entries(), 0
     if any(not here for _, _, here in all_entries):
         sys.exit("an entry without a line here: " + next(there[0] for _, there, here in all_entries if not here))
+    for line in not_in_a_row(all_entries):
+        print(line)
+        status = 1
     for page, (names, columns) in pages.items():
         before = (root / page).read_text()
         now = written(before, all_entries, names, columns)

@@ -21,6 +21,7 @@ struct is_nan : of_elements<1> {
 
 }  // namespace function
 
+//= || x.isnan() || jnp.isnan(x)
 /// 1 where x is NaN, else 0, in the element type, as comparisons give them. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto is_nan(X const& x, std::source_location at = std::source_location::current()) {

@@ -47,6 +47,7 @@ MESHTF_COMPILE_MAP(2, function::logaddexp)
 MESHTF_COMPILE_MAP(3, function::exp_of_first)
 MESHTF_COMPILE_MAP(3, function::exp_of_second)
 
+//= || torch.logaddexp(x, y) || jnp.logaddexp(x, y) || logaddexp(x, y)
 /// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or
 /// a tensor and a number. Nothing is sent. The gradients are unreduced over the axes of the dimensions that
 /// their operand lacks.

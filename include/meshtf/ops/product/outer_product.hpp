@@ -21,6 +21,7 @@ struct common_objection<shape<D...>, X, Y>
 
 }  // namespace detail
 
+//= || torch.outer(x, y) || jnp.outer(x, y) || outer_product(x, y)
 /// z[X..., Y...] = x[X...] * y[Y...], of operands that share no dimension: another spelling of `einsum`.
 /// Local.
 template<detail::Operand X, detail::Operand Y>

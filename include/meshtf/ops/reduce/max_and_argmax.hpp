@@ -117,6 +117,7 @@ constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_
                                             detail::local_terms(x));
 }
 
+//= || x.min(1) || jnp.min(x, 1), jnp.argmin(x, 1) || min_and_argmin<hidden>(x)
 /// The smallest element along `Along` and its index.
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_location::current()) {

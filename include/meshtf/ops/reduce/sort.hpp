@@ -100,6 +100,7 @@ constexpr auto argsort(X const& x, ordering order = {},
   }
 }
 
+//= || x.sort(1) || jnp.sort(x, 1), jnp.argsort(x, 1) || sort_and_argsort<hidden>(x)
 /// The elements along `Along` in order, and their indices: `.value` and `.index`.
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto sort_and_argsort(X const& x, ordering order = {},

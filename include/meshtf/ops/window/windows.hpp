@@ -25,6 +25,7 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
 
 }  // namespace detail
 
+//= || F.pad(x, (1, 1)).unfold(1, 3, 1).mT || || windows<window<hidden, three>>(x)
 /// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place
 /// of those that they walk along, and those of a window after the last of them (before the first, if nothing
 /// is after it).
