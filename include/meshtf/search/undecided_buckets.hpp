@@ -14,7 +14,8 @@ inline namespace v0 {
 template<Dimension... D>
 class recorder;
 
-/// The same under an undecided layout, where nothing is divided.
+/// The `replica_parts` of a shard under an undecided layout: an optimizer that divides its update can't be
+/// recorded, so there is one part.
 struct undecided_parts {
   undecided_size size{};
   extent count  = 1;

@@ -11,6 +11,7 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// The loops of a task over dimensions whose parts are not known.
 using undecided_loops = loops_over<undecided_dim>;
 
 /// Steps under an undecided layout: the loops from which they will be planned.
