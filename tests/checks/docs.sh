@@ -7,6 +7,8 @@
 #                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints; in
 #                     layout_search.md: is what search prints
 #   ```text FILE      words that this file of tests/must_not_compile/ expects from the compiler; a line may end in ... before they do
+#   ```text examples/NAME [N ARGUMENT...]   lines that this example prints one after the other, on N processes, if it is a program that runs on some;
+#                     FOLDER is a folder of its own. Times, lines of the library, and what decimals have after the third place, are not compared
 #   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder (links: tests/checks/links.py)
 #   `folder/file.hpp: name, name`   each of the names is in that file
 #   `name`            in docs/walk.md: is in the sources
@@ -51,7 +53,7 @@ while IFS=: read -r document fence; do
   while IFS= read -r words; do
     grep -qxF "// $words" "$file" 2>/dev/null || bad "$document: the compiler is not expected to say this: '$words': see the first lines of $file"
   done <"$work/words"
-done < <(grep -H '^```text .' "${documents[@]}")
+done < <(grep -H '^```text .' "${documents[@]}" | grep -v '```text examples/')
 
 # ---- what programs print
 
@@ -115,6 +117,26 @@ if [ -n "$(numbers docs/layout_search.md text)" ]; then
   ranked <"$work/printed" >"$work/search"
   block docs/layout_search.md text 1 | ranked | diff - "$work/search" || bad "docs/layout_search.md: its ranking (<) is not what examples/search prints (>)"
 fi
+# Examples with a block of their own, each command once.
+steady() { times | sed -E 's/ *$//; s/\.hpp:[0-9]+/.hpp:LINE/g; s/([0-9]\.[0-9]{3})[0-9]+/\1/g; s/^ *[0-9]+\.[0-9]+ /TIME /'; }
+printed() { echo "$work/printed.${1//[^A-Za-z0-9_-]/_}"; }   # printed COMMAND: where its output is
+steady <"$work/layouts" >"$(printed 'examples/layouts 4')"
+[ ! -e "$work/tutorial" ] || steady <"$work/tutorial" >"$(printed 'examples/tutorial 4 FOLDER')"
+while IFS=: read -r document fence; do
+  command=${fence#'```text '}
+  read -r name processes arguments <<<"${command#examples/}"
+  output=$(printed "$command")
+  if [ ! -e "$output" ]; then
+    read -ra words <<<"${arguments//FOLDER/$work/folder_of_$name}"
+    if [ -n "$processes" ]; then "$root/examples/processes" "$processes" "$beside/$name" "${words[@]}"; else "$beside/$name"; fi >"$work/printed" ||
+      bad "$document: $command failed"
+    steady <"$work/printed" >"$output"
+  fi
+  for n in $(numbers "$document" "text $command"); do
+    block "$document" "text $command" "$n" | steady >"$work/block"
+    holds "$work/block" "$output" || bad "$document: text block $n of $command is not what it prints: $(head -1 "$work/block")"
+  done
+done < <(grep -H '^```text examples/' "${documents[@]}" | awk '!seen[$0]++')
 if grep -q '^| model | mesh ' docs/cost.md; then
   "$beside/plan_paper_models" >"$work/printed" || bad "examples/plan_paper_models failed"
   times <"$work/printed" >"$work/models"
