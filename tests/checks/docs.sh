@@ -11,7 +11,7 @@
 #                     FOLDER is a folder of its own. Times, lines of the library, and what decimals have after the third place, are not compared
 #   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder (links: tests/checks/links.py)
 #   `folder/file.hpp: name, name`   each of the names is in that file
-#   `name`            in docs/walk.md: is in the sources
+#   `name`            in docs/walk.md: is in the sources; and each line of its diagram that begins with a file and a name: the file has the name
 # In the README, which has at most 130 lines: what hello_layouts prints; and of each claim in a list the tests and the figures in a comment,
 #   <!-- tests: FILE FILE; figures: FILE: NUMBER = WORDS; NUMBER = WORDS -->   the files are there; the first line of FILE that has WORDS has NUMBER
 # Other blocks (sh, cmake, console) are not compared here: check.readme compiles the README's program and its mistake.
@@ -155,6 +155,8 @@ grep -qx "version: $version" CITATION.cff || bad "CITATION.cff: its version is n
 prose() { awk '/^```/ {on = !on; next} !on' "$1"; }
 # The words in backticks, one a line; a pair may not span lines.
 quoted() { prose "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u; }
+# "FILE: NAME" for each line of a block without a kind that begins with these two, as in the diagram of docs/walk.md.
+drawn() { awk '/^```/ {inside = !inside; on = inside && $0 == "```"; next} on && $1 ~ /^[a-z_]+\/.*\.hpp$/ {print $1 ": " $2}' "$1"; }
 place() {   # place FILE DOCUMENT: where it is
   for folder in . include/meshtf "$(dirname "$2")"; do
     [ -e "$folder/$1" ] && { echo "$folder/$1"; return; }
@@ -172,6 +174,6 @@ for document in "${documents[@]}"; do
     elif [[ $document == docs/walk.md && $words =~ ^[a-z_0-9]+(::[a-z_0-9]+)*$ ]]; then
       grep -rqwF -- "${words##*::}" include examples tests benchmarks || bad "$document: '$words' is nowhere in the sources"
     fi
-  done < <(quoted "$document")
+  done < <(quoted "$document"; drawn "$document")
 done
 exit $status
