@@ -443,7 +443,7 @@ def main():
     if not options.quick:
         hundred_million()
         long_attention()
-    add("", "## What these figures do not say")
+    add("", "## Limits of these figures")
     paragraph(limits + f" When this run began, {load:.1f} programs ran or waited on {os.cpu_count()} cores.")
     if options.write:
         folder = options.write.with_suffix("")
@@ -458,19 +458,19 @@ def introduction(rates, found):
            "are: 2 layers of width 128 (heads of 64, hidden units four times the width), length 128, batch 4, 256 ids; one process, one thread. "
            "PyTorch has the same model, with one thread, too, at three points of each curve. Times are medians of the processor's "
            "seconds: with one thread they are those of the clock if nothing else runs.")
-    yield ("A slope is that of the line through the logarithms, by least squares: 1 means that twice the size costs twice as much. What one expects "
-           "comes from formulas that know nothing of the library (`benchmarks/growth.py`). Flops: three times those of the forward products, and "
-           "seven products of attention (two, and five for the gradients, which compute the scores anew), of which the causal mask leaves half. "
-           "Memory: parameters and two moments, and the larger of the gradients and of what is kept for them. Bytes: a ring's 2 (n - 1) / n of what "
-           "is summed, the gradients if the batch is split, 4 activations a layer and 2 more if heads, hidden units and vocabulary are.")
+    yield ("A slope is that of the line through the logarithms, by least squares: 1 means that twice the size costs twice as much. The expected "
+           "values come from formulas that do not use the library (`benchmarks/growth.py`). Flops: three times those of the forward products, and "
+           "seven products of attention (two, and five for the gradients, which compute the scores again), of which the causal mask leaves half. "
+           "Memory: parameters and two moments, and the larger of the gradients and of the values kept for them. Bytes: a ring's 2 (n - 1) / n of the "
+           "summed arrays: the gradients if the batch is split, 4 activations a layer and 2 more if heads, hidden units and vocabulary are.")
     of_fit = [seconds_by(rates, p, f) / f["median_s"] for p, f in found.items()]
     products_, attention_, passes = (f"{1e-9 / r:.0f}" if r else "any" for r in rates)
     yield (f"Not everything is a product: three rates, fitted to all points at once, are the second expectation of the time: {products_} Gflop/s for "
            f"products, {attention_} Gflop/s for attention, {passes} GB/s for all other passes over memory. By them a step takes {min(of_fit):.2f} to "
            f"{max(of_fit):.2f} of its measured time.")
     yield ("The peak is that of the tensors: promised by the compiler, counted while the first step runs, and the same number, as are the "
-           "bytes and calls over the processes; otherwise the script ends with an error. Resident is all that the process had, with its libraries. "
-           "What each of two processes would send is promised.")
+           "bytes and calls over the processes; otherwise the script ends with an error. Resident memory is that of the process with its libraries. "
+           "The bytes that each of two processes would send are promised figures.")
 
 
 limits = ("A core may be that of a virtual machine with unknown neighbours: times of whole runs differ by 10 % and more. Below a step of 20 ms "

@@ -152,12 +152,12 @@ explanations = {
         "promised 249 MB a process, 12 for whole pages of its pool, 9 of the heap, and libraries, MPI's and the GEMM's most.",
     common.MIXED_STEP:
         "Weights, their gradients and the optimizer in float, activations and products in bfloat16; PyTorch's autocast(bfloat16), and our step in\n"
-        "float in the same run. What it gains depends on the processor: one without instructions for bfloat16 multiplies floats.",
+        "float in the same run. The gain depends on the processor: one without instructions for bfloat16 multiplies floats.",
     common.MLP_STEP:
         "256 x 512 -> 2048 -> 512, relu, softmax cross entropy, plain gradient descent. By hand: the same step in raw MPI with the same GEMM\n"
         "library (`examples/by_hand/mlp_mpi.hpp`).",
     common.SMALL_FORWARD:
-        "8 x 64 -> 256 -> 64 with the middle split in two, then one sum of 2 KB over the processes: what a call costs, not what arithmetic costs.",
+        "8 x 64 -> 256 -> 64 with the middle split in two, then one sum of 2 KB over the processes: the cost of a call, not that of arithmetic.",
 }
 
 # ---- the page ----------------------------------------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def our_tables(all_rows):
     operations = [r for r in all_rows if "mode" in r]
     if operations:
         add("", "## What an operation costs besides its kernels", "",
-            "A chain of 100 `tanh`, forward and backward, compared with its 200 kernels alone: what is left is for handles, gradient slots, the tape and the plan.",
+            "A chain of 100 `tanh`, forward and backward, compared with its 200 kernels alone: the difference is the cost of handles, gradient slots, the tape and the plan.",
             "The same program with the headers alone and with the compiled library, in turn; a figure is the median of the runs'. It may be 30 ns.")
         table("operation", "with", "an operation", "its kernels", "the rest")
         kinds = collections.OrderedDict()
@@ -244,28 +244,28 @@ def our_tables(all_rows):
         add("", "## Kernels of one process", "",
             "Each kernel compared with the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
             "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.", "",
-            "A loop by hand knows how many dimensions it has and in which order they lie; a kernel is told when it runs. Where the work is small, that",
+            "A loop by hand knows how many dimensions it has and in which order they lie; a kernel learns both at run time. Where the work is small, that",
             "is what a ratio above 1.2 shows (as `perf record` divides their time):", "",
             "- 16 elements: a kernel sees that they are contiguous, that there is no observer, and that they are too few for threads: 1 to 3 ns.",
-            "- `x + y` and `add up` of 64 x 64 and of what is larger than the caches: the same instructions as the loop's, but for the operand that is",
+            "- `x + y` and `add up` of 64 x 64 and of what is larger than the caches: the same instructions as the loop's, except for the operand that is",
             "  loaded first. `copy` is the C library's, which on a Zen 4 may use `rep movsb`.",
             "- Sums of 8 x 8: rows fill half of a vector of 16, and their lanes are added up by turning eight rows into columns: two fifths of the",
-            "  time. A fifth is planning: what is not one row is walked in blocks.",
+            "  time. A fifth is planning: arrays of several rows are walked in blocks.",
             "- Dropout of 64: 0.3 of the time finds where the elements lie in the whole tensor. The rest is the loop by hand with a start that may lie",
             "  within a block of random numbers.",
-            "- `a[row] + b[column]`, and other operands that stand still along a row: the value is read again for each vector, from a buffer where it",
+            "- `a[row] + b[column]`, and other operands that are constant along a row: the value is read again for each vector, from a buffer where it",
             "  lies as often as a vector has lanes, and the loop by hand keeps it in a register. With rows of 16 elements a buffer is filled for",
             "  each vector, so 4194304 x 16 does not reach the bandwidth of memory.",
-            "- A lambda of rows of 40 and 100: it gets numbers, not vectors, and its loop begins anew in each row, which the last elements leave",
+            "- A lambda of rows of 40 and 100: it gets numbers, not vectors, and its loop restarts in each row, which the last elements leave",
             "  one by one.",
             "- Transposes with a dimension of 2 to 10, of 1000 x 10 and `x + y` transposed of a few elements: a block is turned in registers and written",
             "  to the cache (0.6 of the time), from where the function of elements reads it (0.2), because only the loops around it know strides. The",
-            "  rest finds where blocks begin. The loop by hand reads across, which costs nothing as long as all is in the first-level cache.",
+            "  rest finds where blocks begin. The loop by hand reads across, which costs nothing as long as all arrays fit into the first-level cache.",
             "- Writes, concatenations and tiles of a few rows: half of the time copies the rows; a plan of blocks is made for each part.",
             "- Rows of 4 elements, gathered or scattered: a vector with a mask moves each, and all ids are checked before anything is read. Rows of 10,",
             "  scattered, take 0.7 to 1.9 of the loop's time from run to run of one program: it depends on where the arrays lie.",
             "- `pick`: the same check of all labels takes a quarter of the time.",
-            "- The largest element of rows of 16 and 64, and norms of rows of 10: what is done once a row, joining the lanes of a vector, takes longer than the",
+            "- The largest element of rows of 16 and 64, and norms of rows of 10: the work done once for each row, joining the lanes of a vector, takes longer than the",
             "  row. Long rows take a fraction of the loop's time.",
             "- Rows of 1000 that share a bias: they begin within a cache line, so that of the 14 vectors of a turn most lie in two of them. Rows of",
             "  1008, which do not, take 0.72 of the loop's time (an Emerald Rapids).",
@@ -284,7 +284,7 @@ def convolution_tables():
     if shapes:
         add("", "## Convolutions", "",
             "A convolution of one process (images, size, channels, taps) and its gradients, compared with oneDNN's primitive called directly and by products of",
-            "windows, interleaved. The primitive gets images with channels last, as ours are in memory, or all arrays in the formats that it likes,",
+            "windows, interleaved. The primitive gets images with channels last, as ours are in memory, or all arrays in its preferred formats,",
             "already copied. A ratio is to the faster of the two. Above 1.05 are: where the filter is larger than the images (7x7), which is copied to",
             "oneDNN's format at each call; and 1x1 taps, groups, and 3 channels, for which oneDNN is faster with channels in blocks of 16 than last.")
         table("convolution", "meshtf", "products of windows", "oneDNN, channels last", "oneDNN, its formats", "ratio", "quartiles")
@@ -341,7 +341,7 @@ if entries:
 last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith((common.LANGUAGE_MODEL_STEP, common.MIXED_STEP))}
 our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
 convolution_tables()
-add("", "## What these figures do not say", "",
+add("", "## Limits of these figures", "",
     "Two processes on one machine use no network. The cores may be those of a virtual machine with unknown neighbours: whole runs differ",
     "by 10 % and more, ratios within one run by less. Differences below a few per cent mean nothing. Other sizes are in",
     "[growth.md](growth.md).")
