@@ -284,8 +284,8 @@ def measure(compilers, baseline, accept):
              f"{datetime.date.today().isoformat()}, {processor()}, {os.cpu_count()} cores; {', '.join(c.name for c in compilers)}.", "",
              "Seconds of processor time and peak memory of the compiler, with `-march=native`, without debug information, without precompiled",
              "headers. The figure is the best of three runs if one takes less than two seconds, of two runs below six seconds, otherwise of one",
-             "run. The translation units are in `benchmarks/units/`. `-O0` is for debugging, `-O1` keeps what one debugs quick, `-O3` is what programs",
-             "run with.", "",
+             "run. The translation units are in `benchmarks/units/`. `-O0` is for debugging, `-O1` for debugging of long",
+             "runs, `-O3` for production.", "",
              "The ceilings: 0.5 s and 150 MB for a question about a layout, 5 s and 600 MB for a perceptron in three layouts, 8 s and 1 GB for a",
              "Transformer's step. The library promises that no translation unit takes more than 20 s and 2 GB. The ceilings were set before the library was",
              "written; each is compared at every level of optimisation.")
