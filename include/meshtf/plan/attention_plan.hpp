@@ -8,6 +8,7 @@
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/array_walk.hpp>
 #include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/plan/placement_needs.hpp>
 #include <meshtf/plan/shard_plan.hpp>
 
 namespace meshtf {

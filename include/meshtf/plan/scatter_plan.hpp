@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/plan/gather_plan.hpp>
+#include <meshtf/plan/placement_needs.hpp>
 
 namespace meshtf {
 inline namespace v0 {

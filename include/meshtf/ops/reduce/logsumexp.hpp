@@ -10,11 +10,11 @@ inline namespace v0 {
 namespace function {
 
 /// What is subtracted before exp: the peak, or 0 if it is infinite, so that no difference of infinities is
-/// made.
+/// made. A NaN stays one.
 template<class V>
 constexpr V finite_or_zero(V const& peak) {
   using math::select;
-  return select(peak - peak == V(0), peak, V(0));
+  return select(peak - peak == V(0), peak, select(peak == peak, V(0), peak));
 }
 
 struct exp_below_peak : of_elements<3> {
