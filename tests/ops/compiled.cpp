@@ -3,8 +3,8 @@
 // here, and give the same.
 // test: processes 1 2
 //
-// `tests/checks/compiled.py` compares the names that are called in this program with the operations of
-// docs/reference/ops_*.md. The test of an operation may be part of it, too: `// test: program ops compiled`.
+// `tests/checks/compiled.py` compares the names that are called in this program with the operations that
+// headers declare. The test of an operation may be part of it, too: `// test: program ops compiled`.
 #include <cmath>
 #include <concepts>
 #include <type_traits>

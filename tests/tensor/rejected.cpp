@@ -1,8 +1,8 @@
 // Whatever is done with the result of an operation that was refused: the compiler says nothing more. It
 // passes if it compiles.
 //
-// `tests/checks/compiled.py` compares the names that are called here with the operations of
-// docs/reference/ops_*.md. The test of an operation may do it instead, with `all_rejected`.
+// `tests/checks/compiled.py` compares the names that are called here with the operations that headers
+// declare. The test of an operation may do it instead, with `all_rejected`.
 #include <meshtf/planning.hpp>
 
 #include <array>
