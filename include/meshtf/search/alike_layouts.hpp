@@ -120,7 +120,9 @@ private:
   constexpr void choose(int position, int before, int same, extent members, packed_layout so_far,
                         F const& f) {
     if (position == axis_count_) {
-      if (parts_reach(record_, l_) && (l_.pads == 0 || cuts_fit(record_, l_))) f(l_, so_far, members);
+      if (parts_reach(record_, l_) == obstacle::none &&
+          (l_.pads == 0 || cuts_fit(record_, l_) == obstacle::none))
+        f(l_, so_far, members);
       return;
     }
     int const axis       = axis_[position];

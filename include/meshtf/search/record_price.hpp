@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
@@ -64,50 +65,92 @@ struct splits_undecided_dims<layout<M, Rules...>, Open>
 template<Mesh M, class... Rules>
 layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
 
+/// Why an operation of a record can't be placed under a layout.
+enum class obstacle : std::uint8_t {
+  none,
+  needs_whole_dim,      // a dimension that an operation needs whole is split
+  does_not_divide,      // the size of a dimension that is not padded
+  needs_other_axes,     // one axis splits two dimensions of an operation, or its axes are not in order
+  needs_equal_parts,    // an operation moves whole parts
+  needs_same_cuts,      // two dimensions hold the same elements, or windows of them, and are cut elsewhere
+  needs_larger_parts,   // a window or a shift reaches further than a part
+  needs_one_split_dim,  // an operation looks into the next parts along two dimensions
+};
+
 /// Whether dimensions that hold the same elements are cut between the same ones, and those that must be cut
 /// into equal parts are.
 template<class Record>
-constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
+constexpr obstacle cuts_fit(Record const& record, layout_numbers const& l) {
   for (int d = 0; d < Record::dims; ++d) {
     if (l.over[d] == 0) continue;
-    if ((record.even >> d & 1) != 0 && l.is_uneven(d)) return false;
+    if ((record.even >> d & 1) != 0 && l.is_uneven(d)) return obstacle::needs_equal_parts;
     for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
       int const e = std::countr_zero(alike);
-      if (l.room[d] * l.whole[e] != l.room[e] * l.whole[d]) return false;
+      if (l.room[d] * l.whole[e] != l.room[e] * l.whole[d]) return obstacle::needs_same_cuts;
     }
   }
-  return true;
+  return obstacle::none;
 }
 
 /// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along
 /// one dimension only; and whether parts that correspond are of one size.
 template<class Record>
-constexpr bool parts_reach(Record const& record, layout_numbers const& l) {
-  for (dim_set near = record.near; near != 0; near &= near - 1)
-    if (int const d = std::countr_zero(near);
-        l.over[d] != 0 && (l.room[d] < record.reach[d] || l.split(record.in_turn[d]) != 0))
-      return false;
+constexpr obstacle parts_reach(Record const& record, layout_numbers const& l) {
+  for (dim_set near = record.near; near != 0; near &= near - 1) {
+    int const d = std::countr_zero(near);
+    if (l.over[d] == 0) continue;
+    if (l.room[d] < record.reach[d]) return obstacle::needs_larger_parts;
+    if (l.split(record.in_turn[d]) != 0) return obstacle::needs_one_split_dim;
+  }
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d)
     for (dim_set step = l.over[d] == 0 ? 0 : record.in_step[d]; step != 0; step &= step - 1)
-      if (l.room[d] != l.room[std::countr_zero(step)]) return false;
-  return true;
+      if (l.room[d] != l.room[std::countr_zero(step)]) return obstacle::needs_same_cuts;
+  return obstacle::none;
 }
 
-/// Whether all operations of the record can be placed under this layout.
+/// Why some operation of the record can't be placed under this layout.
 template<class Record>
-constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
+constexpr obstacle obstacle_under(Record const& record, layout_numbers const& l) {
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
     if (l.over[d] == 0) continue;
-    if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0))
-      return false;
-    if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
-    if ((record.in_order & l.out_of_order) >> d & 1) return false;
+    if ((record.whole >> d & 1) != 0) return obstacle::needs_whole_dim;
+    if (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0) return obstacle::does_not_divide;
+    if ((l.split(record.apart[d]) & l.over[d]) != 0) return obstacle::needs_other_axes;
+    if ((record.in_order & l.out_of_order) >> d & 1) return obstacle::needs_other_axes;
     for (dim_set alike = record.alike[d] | record.in_step[d]; alike != 0; alike &= alike - 1) {
       auto const e = static_cast<std::size_t>(std::countr_zero(alike));
-      if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
+      if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0)
+        return obstacle::needs_same_cuts;
     }
   }
-  return parts_reach(record, l) && (l.pads == 0 || cuts_fit(record, l));
+  if (obstacle const near = parts_reach(record, l); near != obstacle::none) return near;
+  return l.pads == 0 ? obstacle::none : cuts_fit(record, l);
+}
+template<class Record>
+constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
+  return obstacle_under(record, l) == obstacle::none;
+}
+
+/// Throws a text where there is an obstacle. (Each is a literal, since compilers show the line of a `throw`
+/// and not what is thrown.)
+constexpr void expect_placed(obstacle o) {
+  switch (o) {
+    case obstacle::none: return;
+    case obstacle::needs_whole_dim:
+      throw "meshtf: this layout splits a dimension that an operation of the recorded step needs whole";
+    case obstacle::does_not_divide:
+      throw "meshtf: this layout splits a dimension into parts that do not divide its size: use padded<>";
+    case obstacle::needs_other_axes:
+      throw "meshtf: this layout splits two dimensions of one operation over one axis, or in another order";
+    case obstacle::needs_equal_parts:
+      throw "meshtf: this layout splits a dimension whose parts move into unequal ones: choose a divisor";
+    case obstacle::needs_same_cuts:
+      throw "meshtf: this layout cuts two dimensions that hold the same rows, or windows of them, elsewhere";
+    case obstacle::needs_larger_parts:
+      throw "meshtf: under this layout a window or shift reaches further than a part: use fewer parts";
+    case obstacle::needs_one_split_dim:
+      throw "meshtf: this layout splits two dimensions along which one operation looks into the next parts";
+  }
 }
 
 /// A message of `count` elements over these axes, as machines note it.
@@ -283,8 +326,7 @@ using record_verdict = typename detail::splits_undecided_dims<decltype(detail::r
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   l.know(record.sizes);
-  if (!detail::can_be_placed(record, l))
-    throw "meshtf: under this layout some operation of the recorded step can't be placed";
+  detail::expect_placed(detail::obstacle_under(record, l));
   cost<M> sum;
   extent peak             = 0;
   auto const note_message = [&sum](collective_call const& c) { sum.note(c); };
