@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/errors/*.md: every verdict of the library, with the mistakes of this folder, the compilers' words and the corrections; docs/errors.md lists them.
 
-    errors.py --write G++ CLANG++   compiles each mistake with both and writes the pages
+    errors.py --write G++ CLANG++ [FILE...]  compiles each mistake with both, or only these, and writes the pages
     errors.py --write               writes the pages with the words that they have: after a change of a comment, or of the groups below
     errors.py --check               says what is missing or old, without compiling: verdicts of include/, files of this folder, their code
     errors.py --said FILE COMPILER  compares what the compiler said of FILE, on the standard input, with what the pages have: for expect.sh
@@ -34,7 +34,8 @@ groups = [
      "plan/rotary_plan.hpp"),
     ("normalisation", "Normalisation and losses", "plan/norm_plan.hpp plan/cross_entropy_plan.hpp"),
     ("windows", "Convolution and pooling", "plan/conv_plan.hpp plan/halo_plan.hpp plan/pool_plan.hpp plan/window_plan.hpp"),
-    ("indices", "Sorting, ranks and indices", "plan/lines.hpp plan/rank_plan.hpp plan/gather_plan.hpp plan/scatter_plan.hpp"),
+    ("indices", "Sorting, ranks and indices", "plan/lines.hpp plan/rank_plan.hpp plan/gather_plan.hpp plan/scatter_plan.hpp "
+     "plan/searchsorted_plan.hpp"),
     ("shapes", "Shape operations", "ops/shape/broadcast.hpp ops/shape/reshape.hpp ops/shape/tile.hpp ops/shape/transpose.hpp plan/concat_plan.hpp "
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
@@ -44,7 +45,7 @@ groups = [
     ("prices", "Prices, budgets and dry runs", "price/dry_run.hpp bill_for_a_stranger.cpp budget_exceeded.cpp dry_run_under_one_layout.cpp "
      "local_of_a_dry_run.cpp memory_budget_exceeded.cpp message_budget_exceeded.cpp most_expensive_shown.cpp value_outlives_dry_run.cpp "
      "values_of_a_dry_run.cpp"),
-    ("search", "The layout search", "search/record_price.hpp layout_named_while_undecided.cpp"),
+    ("search", "The layout search", "search/record_price.hpp layout_named_while_undecided.cpp record_cut_elsewhere.cpp"),
 ]
 without_verdict = "Without a verdict"
 meanings = {   # of the files without one
@@ -61,6 +62,7 @@ meanings = {   # of the files without one
     "name_of_c.cpp": "A dimension or an axis has the name of a function of C, which hides it.",
     "name_of_the_library.cpp": "After `using namespace meshtf;` a dimension or an axis with a name of the library is ambiguous.",
     "pad_with_elements_behind.cpp": "The third argument of `pad` is the value of the further elements; how many there are follows from the sizes.",
+    "record_cut_elsewhere.cpp": "Under this layout an operation of the record can't be placed; a dry run may price it.",
     "second_backward.cpp": "An earlier `backward` has used up the tape of this value: call `backward(a + b)` once.",
     "shift_with_wrap_argument.cpp": "The third argument of `shift` is the value that comes in; `roll` goes round.",
     "step_of_a_model.cpp": "An optimizer steps a list of parameters, not a model: `step(parameters(model))`.",
@@ -253,17 +255,19 @@ def words_there():
     return {file: quoted(file, texts) for file in sorted(here.glob("*.cpp"))}
 
 
-def write(gcc=None, clang=None):
+def write(gcc=None, clang=None, *chosen):
     files = sorted(here.glob("*.cpp"))
-    if gcc is None:
+    if gcc is None or chosen:
         versions, words = written_with(), words_there()
-    else:
+    if gcc is not None:
+        files = [f for f in files if f.name in chosen] if chosen else files
         versions = [subprocess.run([c, "--version"], capture_output=True, text=True).stdout.splitlines()[0] for c in (gcc, clang)]
         jobs = [(c, f, tuple(expected_words(f.read_text()))) for f in files for c in (gcc, clang)]
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:   # they are remembered
             for job, (_, missing) in zip(jobs, pool.map(lambda job: words_of(*job), jobs)):
                 problems.extend(f"{job[1].name}: {job[0]} does not say: {w}" for w in missing)
-        words = {f: {name: words_of(c, f, tuple(expected_words(f.read_text())))[0] for name, c in (("g++", gcc), ("clang", clang))} for f in files}
+        said = {f: {name: words_of(c, f, tuple(expected_words(f.read_text())))[0] for name, c in (("g++", gcc), ("clang", clang))} for f in files}
+        words = {**words, **said} if chosen else said
     check_words(words)
     texts = made(words, versions)
     folder.mkdir(exist_ok=True)
@@ -316,7 +320,7 @@ def compare(file, compiler):
                             "If that is what it is to say: tests/must_not_compile/errors.py --write g++-12 clang++-19"]))
 
 
-if sys.argv[1:2] == ["--write"] and len(sys.argv) in (2, 4):
+if sys.argv[1:2] == ["--write"] and len(sys.argv) != 3:
     write(*sys.argv[2:])
 elif sys.argv[1:] == ["--check"]:
     check()
