@@ -28,7 +28,7 @@ struct bias_steps {
       extent const n     = e.local[d];
       bool const of_bias = l.operand[1].has(d);
       if (of_bias) s.allocated *= e.allocated[d];
-      if (e.makes_one_turn(d)) continue;
+      if (e.makes_one_iteration(d)) continue;
       if (of_bias && in_x[d] == s.elements) s.elements *= n;
       else if (!of_bias && !some) {
         some     = true;

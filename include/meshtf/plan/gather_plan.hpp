@@ -40,7 +40,7 @@ struct gather_steps {
       int const d    = ids[i];
       extent const n = e.local[d];
       s.ids *= n;
-      if (e.makes_one_turn(d)) continue;
+      if (e.makes_one_iteration(d)) continue;
       if (!some && in_ids[d] == 1) {
         some           = true;
         s.block_ids    = n;

@@ -109,7 +109,7 @@ struct line_steps {
       }
       if (fixed_dims.has(d)) continue;
       s.allocated_lines *= e.allocated[d];
-      if (e.makes_one_turn(d)) continue;
+      if (e.makes_one_iteration(d)) continue;
       if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;
       else if (before && !some) {
         some           = true;

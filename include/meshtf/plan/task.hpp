@@ -57,11 +57,11 @@ struct loop_extents {
   constexpr std::span<extent const> local_extents() const { return local.first(rank); }
   constexpr std::span<extent const> allocated_extents() const { return allocated.first(rank); }
 
-  /// Whether steps may leave out the loop over `dim`, since it makes one turn in this process. It asks for
-  /// what the process holds: a part with storage for one element may be empty, and then the loop makes no
-  /// turn, but the nest without it would make one. So processes may have different loops; what all of them
-  /// must agree on, as the sizes of messages and memory, depends on `stored` alone.
-  constexpr bool makes_one_turn(int dim) const { return local[dim] == 1; }
+  /// Whether steps may leave out the loop over `dim`, since it makes one iteration in this process. It asks
+  /// for the local extent: a shard that allocates one element may be empty, and then the loop makes no
+  /// iteration, but the nest without it would make one. So processes may have different loops; what all of
+  /// them must agree on, as the sizes of messages and memory, depends on `allocated` alone.
+  constexpr bool makes_one_iteration(int dim) const { return local[dim] == 1; }
 };
 
 /// The extents of a process whose parts are full. These are priced, and no process exceeds them.

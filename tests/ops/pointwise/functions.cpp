@@ -172,12 +172,13 @@ TEST_CASE("large arguments") {
 TEST_CASE("gradients where a function bends, and at its bounds") {
   check_slopes(
       special, [](auto const& x) { return abs(x); },
-      [](double x) { return x == 0 || std::isnan(x) ? 0 : std::copysign(1, x); });
+      [](double x) { return x == 0 || std::isnan(x) ? x : std::copysign(1, x); });
   check_slopes(
       special, [](auto const& x) { return clamp(x, -1, 2.5); },
-      [](double x) { return x >= -1 && x <= 2.5 ? 1 : 0; });
+      [](double x) { return std::isnan(x) ? x : x >= -1 && x <= 2.5; });
   check_slopes(
-      special, [](auto const& x) { return leaky_relu(x); }, [](double x) { return x > 0 ? 1 : 0.01; });
+      special, [](auto const& x) { return leaky_relu(x); },
+      [](double x) { return std::isnan(x) ? x : std::max(0.01, static_cast<double>(x > 0)); });
   check_slopes(
       usual, [](auto const& x) { return elu(x, 2); }, [](double x) { return x > 0 ? 1 : 2 * std::exp(x); });
 }
