@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -113,6 +114,17 @@ void check_masked() {
 }
 
 }  // namespace
+
+TEST_CASE("accumulate of literal numbers: two micro-batches") {
+  if (!on_one_process()) return;
+  auto const x    = literal<quartet>({1, 2, 3, 4});
+  auto const w    = literal<>({3});
+  auto const loss = accumulate<2>([&](extent i) { return sum(micro_batch<quartet, duo>(x, i) * w); });
+  CHECK(loss.value() == 30);
+  CHECK(slopes_of(w) == list{10});
+  CHECK(slopes_of(x) == list{3, 3, 3, 3});
+  CHECK(numbers_of(micro_batch<quartet, duo>(x, 0)) == list{1, 3});
+}
 
 TEST_CASE("micro-batches of bools and integers, and of a padded batch", "[4]") {
   check_masked<padded_batch>(), check_masked<by_turn>();

@@ -1,6 +1,7 @@
 // custom_gradient: the values of f, and the gradients that g computes, under every layout.
 // test: processes 1 2 3 4
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -22,6 +23,16 @@ static_assert(std::same_as<objection<std::tuple<w_of>, tensor<float, mixed, hidd
 struct words : up_to<6> {};
 
 }  // namespace
+
+TEST_CASE("custom_gradient of literal numbers: the gradient is what is said") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = custom_gradient([](auto const& a) { return square(a); },
+                                 [](auto const& dz, auto const&) { return dz * 10; }, x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 4, 9});
+  CHECK(slopes_of(x) == list{10, 10, 10});
+}
 
 TEST_CASE("custom_gradient with the true gradients of a product: finished, partial, and as a tuple") {
   check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {

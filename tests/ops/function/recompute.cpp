@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -134,6 +135,15 @@ static_assert(bill_of<again, data>.count == bill_of<plain, data>.count);
 static_assert(bill_of<again, mixed>.count == bill_of<plain, mixed>.count + 4);
 
 }  // namespace
+
+TEST_CASE("recompute of literal numbers: the function, and its gradient") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = recompute([](auto const& a) { return square(a) + a; }, x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{2, 6, 12});
+  CHECK(slopes_of(x) == list{3, 5, 7});
+}
 
 TEST_CASE("recompute of four blocks has the bits of the blocks") { check_same_bits<training>(); }
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -57,6 +58,14 @@ constexpr cost_summary priced{dry_run<line_up>([]<Layout L>(machine<L>& m) {
 static_assert(priced.elementwise == 2 * 4 * 6 && priced.touched == 4 * (2 * 4 * 6 + 4) && priced.count == 0);
 
 }  // namespace
+
+TEST_CASE("slicewise of literal numbers: loops of one's own") {
+  if (!on_one_process()) return;
+  auto const x = stop_gradient(literal<duo, trio>({{1, 2, 3}, {4, 5, 6}}));
+  auto const y = stop_gradient(literal<duo>({1, 10}));
+  auto const z = slicewise<shape<duo, trio>, splittable<duo>>(square_times{}, x, y);
+  CHECK(numbers_of(z) == list{1, 4, 9, 160, 250, 360});
+}
 
 TEST_CASE("slicewise with a gradient, also where processes hold unequally much or nothing") {
   check_operation<shape<batch, in>, shape<batch>>([](auto const& x, auto const& y) { return squared(x, y); });

@@ -2,6 +2,7 @@
 // rows of its own.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -22,6 +23,15 @@ constexpr auto batched = [](auto const& x, auto const& y, auto const& z) {
 };
 
 }  // namespace
+
+TEST_CASE("gather of literal numbers, one of each row") {
+  if (!on_one_process()) return;
+  auto const table = literal<duo, trio>({{1, 2, 3}, {4, 5, 6}});
+  auto const z     = gather<trio>(table, integers<duo>({2, 0}));
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{3, 4});
+  CHECK(slopes_of(table) == list{0, 0, 1, 1, 0, 0});
+}
 
 TEST_CASE(
     "gather of rows of each batch, with the rows split and whole, and the shared dimensions first, last "

@@ -1,6 +1,7 @@
 // Rows by index: gather, its scatter-add and one_hot, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -33,6 +34,17 @@ constexpr auto tied = [](auto const& table) {
 };
 
 }  // namespace
+
+TEST_CASE("gather of literal numbers: rows by index, and as many gradients as each is taken") {
+  if (!on_one_process()) return;
+  auto const table = literal<trio, key>({{1, 2}, {3, 4}, {5, 6}});
+  auto const ids   = integers<quartet>({2, 0, 2, 2});
+  auto const z     = gather<trio>(table, ids);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{5, 6, 1, 2, 5, 6, 5, 6});
+  CHECK(slopes_of(table) == list{1, 1, 0, 0, 3, 3});
+  CHECK(numbers_of(one_hot<trio, double>(integers<duo>({2, 0}))) == list{0, 0, 1, 1, 0, 0});
+}
 
 TEST_CASE(
     "gather: rows split and whole, of a table whose other dimensions are split, the rows first and last") {

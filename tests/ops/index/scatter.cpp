@@ -1,6 +1,7 @@
 // Rows written and added by index: scatter and scatter_add, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -32,6 +33,19 @@ constexpr auto added = [](auto const& x, auto const& y, auto const& z, auto cons
 };
 
 }  // namespace
+
+TEST_CASE("scatter and scatter_add of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x   = literal<trio, key>({{1, 2}, {3, 4}, {5, 6}});
+  auto const u   = literal<duo, key>({{10, 20}, {30, 40}});
+  auto const ids = integers<duo>({2, 0});
+  auto const z   = scatter<trio>(x, ids, u);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{30, 40, 3, 4, 10, 20});
+  CHECK(slopes_of(x) == list{0, 0, 1, 1, 0, 0});
+  CHECK(slopes_of(u) == list{1, 1, 1, 1});
+  CHECK(numbers_of(scatter_add<trio>(x, ids, u)) == list{31, 42, 3, 4, 15, 26});
+}
 
 TEST_CASE(
     "scatter: rows split and whole, dimensions shared or not; of several updates of a row the last counts") {

@@ -2,6 +2,7 @@
 // type, and a program with a compiled library.
 // test: program ops2 compiled
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 #include "../../rejected_operands.hpp"
 
 using namespace fixture;
@@ -43,6 +44,14 @@ void check_type() {
 }
 
 }  // namespace
+
+TEST_CASE("searchsorted of literal numbers: how many edges are before each") {
+  if (!on_one_process()) return;
+  auto const edges = literal<trio>({1, 3, 5});
+  auto const x     = literal<quartet>({0, 1, 4, 9});
+  CHECK(numbers_of(searchsorted<trio>(edges, x)) == list{0, 0, 2, 3});
+  CHECK(numbers_of(searchsorted<trio>(edges, x, {.right = true})) == list{0, 1, 2, 3});
+}
 
 TEST_CASE("the positions of values are the same under every layout") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {

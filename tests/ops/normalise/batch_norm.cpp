@@ -1,11 +1,23 @@
 // batch_norm and group_norm: statistics over dimensions split and whole, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 #include <meshtf/ops/normalise/batch_norm.hpp>
 #include <meshtf/ops/normalise/group_norm.hpp>
 
 using namespace fixture;
+
+TEST_CASE("batch_norm of literal numbers, with its statistics") {
+  if (!on_one_process()) return;
+  auto const x     = literal<duo, key>({{1, 10}, {3, 30}});
+  auto const scale = literal<key>({1, 2});
+  auto const bias  = literal<key>({0, 100});
+  auto const z     = batch_norm<key>(x, scale, bias);
+  CHECK(rounded(numbers_of(z.norm)) == list{-1, 98, 1, 102});
+  CHECK(numbers_of(z.mean) == list{2, 20});
+  CHECK(numbers_of(z.variance) == list{1, 100});
+}
 
 TEST_CASE("batch_norm: channels last, in front, and two dimensions of them") {
   check_operation<drawn{0.5, 1}, shape<batch, length, hidden>, shape<hidden>, shape<hidden>, shape<batch>>(

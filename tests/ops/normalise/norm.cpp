@@ -1,6 +1,7 @@
 // Layer norm and RMS norm along dimensions split and whole, first and last, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -18,6 +19,19 @@ void run_under_one(F const& f) {
 }
 
 }  // namespace
+
+TEST_CASE("layer_norm and rms_norm of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x     = literal<duo, key>({{1, 3}, {10, 30}});
+  auto const scale = literal<key>({1, 2});
+  auto const bias  = literal<key>({0, 100});
+  auto const z     = layer_norm<key>(x, scale, bias);
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{-1, 102, -1, 102});
+  CHECK(rounded(slopes_of(scale)) == list{-2, 2});
+  CHECK(slopes_of(bias) == list{2, 2});
+  CHECK(rounded(numbers_of(rms_norm<key>(literal<key>({1, 7}), scale))) == list{0.2, 2.8});
+}
 
 TEST_CASE("layer_norm along the last dimension, the first, and the only one") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<hidden>, shape<hidden>, shape<batch>>(

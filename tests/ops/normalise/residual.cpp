@@ -1,8 +1,20 @@
 // residual_layer_norm under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("residual_layer_norm of literal numbers: the sum, and its norm") {
+  if (!on_one_process()) return;
+  auto const x      = literal<duo, key>({{1, 2}, {5, 6}});
+  auto const y      = literal<duo, key>({{0, 1}, {5, 24}});
+  auto const scale  = literal<key>({1, 2});
+  auto const bias   = literal<key>({0, 100});
+  auto const [h, n] = residual_layer_norm<key>(x, y, scale, bias);
+  CHECK(numbers_of(h) == list{1, 3, 10, 30});
+  CHECK(rounded(numbers_of(n)) == list{-1, 102, -1, 102});
+}
 
 TEST_CASE("residual_layer_norm: both of its values, each alone, and one after the other") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<batch, hidden>, shape<hidden>>(

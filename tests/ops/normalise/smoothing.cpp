@@ -1,6 +1,7 @@
 // Label smoothing and z-loss of softmax_cross_entropy, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -12,6 +13,19 @@ constexpr auto labels(machine<L>& m, std::uint64_t seed) {
 }
 
 }  // namespace
+
+TEST_CASE("cross entropy of literal numbers, with label smoothing and with z-loss") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, key>({{0, std::log(3.0)}, {0, 0}});  // probabilities 1/4, 3/4; 1/2, 1/2
+  auto const y = integers<duo>({1, 0});
+  auto const z = softmax_cross_entropy<key>(x, y);
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{0.2877, 0.6931});
+  CHECK(rounded(slopes_of(x)) == list{0.25, -0.25, -0.5, 0.5});
+  CHECK(rounded(numbers_of(softmax_cross_entropy<key>(x, y, {.label_smoothing = 0.5}))) ==
+        list{0.5623, 0.6931});
+  CHECK(rounded(numbers_of(softmax_cross_entropy<key>(x, y, {.z_loss = 1}))) == list{2.2095, 1.1736});
+}
 
 TEST_CASE("cross entropy with label smoothing, with z-loss and with both") {
   check_operation<shape<batch, vocab>>([](auto const& x) {

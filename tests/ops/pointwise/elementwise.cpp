@@ -1,7 +1,21 @@
 // Arithmetic and functions of each element, under every layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("arithmetic and functions of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 4});
+  auto const y = literal<trio>({4, 2, 1});
+  backward(sum(x * y));
+  CHECK(numbers_of(x + y) == list{5, 4, 5});
+  CHECK(numbers_of(x / y) == list{0.25, 1, 4});
+  CHECK(slopes_of(x) == list{4, 2, 1});
+  CHECK(numbers_of(x + literal<duo, trio>({{0, 0, 0}, {10, 20, 30}})) == list{1, 2, 4, 11, 22, 34});
+  CHECK(numbers_of(relu(2 - x)) == list{1, 0, 0});
+  CHECK(rounded(numbers_of(exp(x))) == list{2.7183, 7.3891, 54.5982});
+}
 
 TEST_CASE("two tensors of one shape") {
   check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<batch, hidden>>(

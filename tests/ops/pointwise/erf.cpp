@@ -1,7 +1,17 @@
 // The error function, under every layout and against the standard library's.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("erf of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({-1, 0, 2});
+  auto const z = erf(x);
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{-0.8427, 0, 0.9953});
+  CHECK(rounded(slopes_of(x)) == list{0.4151, 1.1284, 0.0207});
+}
 
 TEST_CASE("erf of each element: nothing to reduce") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return erf(x); });

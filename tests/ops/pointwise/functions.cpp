@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -67,6 +68,19 @@ constexpr std::array usual{0.0, 0.001953125, -0.001953125, 1.0,   -1.0, 0.5,  -0
                            2.5, -2.5,        3.75,         -4.25, 9.0,  -9.0, 7.0,  -7.0};
 
 }  // namespace
+
+TEST_CASE("functions of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({-1.5, 0, 2});
+  backward(sum(leaky_relu(x, 0.5)));
+  CHECK(slopes_of(x) == list{0.5, 0.5, 1});
+  CHECK(numbers_of(leaky_relu(x, 0.5)) == list{-0.75, 0, 2});
+  CHECK(numbers_of(abs(x)) == list{1.5, 0, 2});
+  CHECK(numbers_of(sign(x)) == list{-1, 0, 1});
+  CHECK(numbers_of(floor(x)) == list{-2, 0, 2});
+  CHECK(numbers_of(clamp(x, -1, 1)) == list{-1, 0, 1});
+  CHECK(rounded(numbers_of(sin(x))) == list{-0.9975, 0, 0.9093});
+}
 
 TEST_CASE("smooth functions of each element: nothing to reduce") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>(

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -51,6 +52,18 @@ void check_pairs(auto const& f, auto const& expected, auto const& by_first, auto
 }
 
 }  // namespace
+
+TEST_CASE("functions of two operands of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 5, 3});
+  auto const y = literal<trio>({4, 2, 2});
+  backward(sum(maximum(x, y)));
+  CHECK(numbers_of(maximum(x, y)) == list{4, 5, 3});
+  CHECK(slopes_of(x) == list{0, 1, 1});
+  CHECK(numbers_of(minimum(x, 2)) == list{1, 2, 2});
+  CHECK(rounded(numbers_of(pow(x, y))) == list{1, 25, 9});
+  CHECK(numbers_of(floor_divide(integers<trio>({7, -7, 6}), 2)) == list{3, -4, 3});
+}
 
 TEST_CASE("functions of two tensors, broadcast to one another, and of a tensor and a number") {
   check_operation<drawn{0, 2}, shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& b) {

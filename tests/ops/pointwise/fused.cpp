@@ -1,6 +1,7 @@
 // Operations fused into single passes: the same results as their parts, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -34,6 +35,17 @@ auto gradients_of(F const& f, W&... w) {
 }
 
 }  // namespace
+
+TEST_CASE("bias_gelu of literal numbers: gelu of the sum") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{0, 0, 0}, {0, 1, 1}});
+  auto const b = literal<trio>({0, 1, -1});
+  auto const z = bias_gelu(x, b);  // gelu of 0, 1, -1, 0, 2, 0
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{0, 0.8412, -0.1588, 0, 1.9546, 0});
+  CHECK(rounded(slopes_of(x)) == list{0.5, 1.083, -0.083, 0.5, 1.0861, 0.5});
+  CHECK(rounded(slopes_of(b)) == list{1, 2.1691, 0.417});
+}
 
 TEST_CASE("bias_gelu: the bias last and first") {
   check_operation<shape<batch, hidden>, shape<hidden>, shape<batch>>(

@@ -1,5 +1,6 @@
 // mish, under every layout, and against its formula in more digits, also far out and of what is not a number.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -8,6 +9,15 @@ namespace {
 long double tanh_of_softplus(long double x) { return std::tanh(std::log1p(std::exp(x))); }
 
 }  // namespace
+
+TEST_CASE("mish of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({-1, 0, 1});
+  auto const z = mish(x);
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{-0.3034, 0, 0.8651});
+  CHECK(rounded(slopes_of(x)) == list{0.0592, 0.6, 1.049});
+}
 
 TEST_CASE("mish of each element: nothing to reduce") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return mish(x); });

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -11,6 +12,15 @@ namespace {
 struct depth : dim<8> {};
 
 }  // namespace
+
+TEST_CASE("rotary of literal numbers: position 1 is turned by one radian") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, key>({{1, 0}, {1, 0}});
+  auto const z = rotary<duo, key>(x);
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{1, 0, 0.5403, 0.8415});
+  CHECK(rounded(slopes_of(x)) == list{1, 1, 1.3818, -0.3012});  // turned back
+}
 
 TEST_CASE("rotary of queries: split lengths, positions of a tensor, a first position") {
   check_operation<shape<batch, length, heads, depth>>(

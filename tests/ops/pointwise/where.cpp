@@ -1,6 +1,7 @@
 // where: the choice between values, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -14,6 +15,18 @@ constexpr auto choices = [](auto const& x, auto const& b, auto const& s) {
 };
 
 }  // namespace
+
+TEST_CASE("where of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const y = literal<trio>({10, 20, 30});
+  auto const z = where(integers<trio>({1, 0, 1}), x, y);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 20, 3});
+  CHECK(slopes_of(x) == list{1, 0, 1});
+  CHECK(slopes_of(y) == list{0, 1, 0});
+  CHECK(numbers_of(where(greater(x, 1), x, -5)) == list{-5, 2, 3});
+}
 
 TEST_CASE("where: tensors broadcast to one another, and numbers") {
   check_operation<shape<batch, hidden>, shape<hidden>, shape<>>(choices);

@@ -1,6 +1,7 @@
 // attention: the same numbers as its composition of einsum, mask and softmax, under every layout.
 // test: program attention
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -32,6 +33,17 @@ constexpr auto composed(Q const& q, K const& k, V const& v, double scale) {
 constexpr double root_half = 0.70710678118654752440;  // 1 / sqrt(key::size)
 
 }  // namespace
+
+TEST_CASE("attention of literal numbers: each query gets the mean of the values, by the keys it likes") {
+  if (!on_one_process()) return;
+  auto const q = literal<duo, key>({{0, 0}, {1, 0}});
+  auto const k = literal<trio, key>({{0, 0}, {0, 0}, {std::log(2.0), 0}});  // weights 1/3 each; 1/4, 1/4, 1/2
+  auto const v = literal<trio, key>({{3, 0}, {0, 6}, {6, 3}});
+  auto const z = attention<duo, trio, key>(q, k, v, {.scale = 1});
+  backward(sum(z));
+  CHECK(rounded(numbers_of(z)) == list{3, 3, 3.75, 3});
+  CHECK(rounded(slopes_of(v)) == list{0.5833, 0.5833, 0.5833, 0.5833, 0.8333, 0.8333});
+}
 
 TEST_CASE("causal self-attention: heads and batch split") {
   check_operation<self, self, self>([](auto const& q, auto const& k, auto const& v) {

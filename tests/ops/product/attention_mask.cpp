@@ -1,6 +1,7 @@
 // attention with a mask of the memory: the same numbers as segments, under every layout.
 // test: program attention
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -15,6 +16,16 @@ using seen = shape<past, heads, key>;
 void expect_same(double far) { CHECK(far <= 1e-14); }  // BLAS adds up in another order on some CPUs
 
 }  // namespace
+
+TEST_CASE("attention of literal numbers to the memory that a mask leaves") {
+  if (!on_one_process()) return;
+  auto const q = literal<duo, key>({{0, 0}, {1, 0}});
+  auto const k =
+      literal<trio, key>({{0, 0}, {0, 0}, {std::log(2.0), 0}});  // weights 1/2, 0, 1/2; 1/3, 0, 2/3
+  auto const v = literal<trio, key>({{3, 0}, {0, 6}, {6, 3}});
+  auto const z = attention<duo, trio, key>(q, k, v, with_mask(integers<trio>({1, 0, 1})), {.scale = 1});
+  CHECK(rounded(numbers_of(z)) == list{4.5, 1.5, 5, 2});
+}
 
 TEST_CASE("a mask of the memory, by itself and with segment ids and a bias") {
   check_operation<shape<batch, moment, heads, key>, shape<batch, past, heads, key>,

@@ -2,6 +2,7 @@
 // under every layout.
 // test: program attention
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -23,6 +24,17 @@ struct moments : dim<8> {};  // all of `left`
 struct longest : dim<15> {};
 
 }  // namespace
+
+TEST_CASE("attention of literal numbers with a bias, and with segments") {
+  if (!on_one_process()) return;
+  auto const q = literal<duo, key>({{0, 0}, {0, 0}});
+  auto const k = literal<trio, key>({{1, 2}, {3, 4}, {5, 6}});
+  auto const v = literal<trio, key>({{3, 0}, {0, 6}, {6, 3}});
+  auto const b = literal<duo, trio>({{0, 0, 0}, {0, 0, std::log(2.0)}});  // weights 1/3 each; 1/4, 1/4, 1/2
+  CHECK(rounded(numbers_of(attention<duo, trio, key>(q, k, v, with_bias(b)))) == list{3, 3, 3.75, 3});
+  auto const segments = with_segments(integers<duo>({1, 2}), integers<trio>({1, 1, 2}));
+  CHECK(rounded(numbers_of(attention<duo, trio, key>(q, k, v, segments))) == list{1.5, 3, 6, 3});
+}
 
 TEST_CASE(
     "heads that share keys, whose values have a width of their own: gradients of what is shared are added "

@@ -1,5 +1,6 @@
 // einsum, partial sums and what makes tensors of them, under every layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -12,6 +13,18 @@ constexpr auto counted_once_like(partial<V, axes<A...>> const&, X const& x) {
 }
 
 }  // namespace
+
+TEST_CASE("einsum of literal numbers: a product of matrices, and a sum over what the result lacks") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 3}, {4, 5, 6}});
+  auto const w = literal<trio, key>({{1, 0}, {0, 1}, {1, 1}});
+  auto const z = einsum<duo, key>(x, w);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{4, 5, 10, 11});
+  CHECK(slopes_of(x) == list{1, 1, 2, 1, 1, 2});
+  CHECK(slopes_of(w) == list{5, 5, 7, 7, 9, 9});
+  CHECK(numbers_of(einsum<trio>(x, x)) == list{17, 29, 45});
+}
 
 // The table of the unreduced axes of each gradient, in the order of its rows; other operations' rows stand
 // with these operations.

@@ -1,7 +1,21 @@
 // einsum of any number of operands, matmul and outer_product, under every layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("einsum of three operands, matmul and outer_product of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 3}, {4, 5, 6}});
+  auto const w = literal<trio, key>({{1, 0}, {0, 1}, {1, 1}});
+  auto const s = literal<duo>({1, 10});
+  auto const z = einsum<key>(s, x, w);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{104, 115});
+  CHECK(slopes_of(s) == list{9, 21});
+  CHECK(numbers_of(matmul<trio>(x, w)) == list{4, 5, 10, 11});
+  CHECK(numbers_of(outer_product(s, literal<trio>({1, 2, 3}))) == list{1, 2, 3, 10, 20, 30});
+}
 
 TEST_CASE("einsum of three operands: a chain, whatever its order") {
   check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden, out>>(

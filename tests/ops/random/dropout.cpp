@@ -1,8 +1,19 @@
 // Dropout under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("dropout of literal numbers: what is kept is larger, and so is its gradient") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = dropout(x, 0.5, {.seed = 1});
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{2, 4, 0, 8});
+  CHECK(slopes_of(x) == list{2, 2, 0, 2});
+  CHECK(numbers_of(dropout(x, 0, {.seed = 1})) == list{1, 2, 3, 4});
+}
 
 TEST_CASE("dropout: the same elements under every layout, forward and backward") {
   check_operation<shape<batch, hidden>, shape<batch, length, hidden>>([](auto const& x, auto const& y) {

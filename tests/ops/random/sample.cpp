@@ -9,6 +9,7 @@
 #include <meshtf/ops/random/sample.hpp>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -37,6 +38,12 @@ std::array<double, 4> shares(X const& ids) {
 }
 
 }  // namespace
+
+TEST_CASE("sample of literal numbers: at temperature 0 the index of the largest") {
+  if (!on_one_process()) return;
+  auto const logits = literal<duo, trio>({{0, 5, 1}, {7, 0, 0}});
+  CHECK(numbers_of(sample<trio>(logits, {.seed = 1}, 0.0)) == list{1, 0});
+}
 
 TEST_CASE("sample draws the same ids under every layout") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {

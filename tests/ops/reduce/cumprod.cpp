@@ -1,8 +1,18 @@
 // Running products along a dimension, whole or split, under every layout, and their gradient where elements
 // are 0.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("cumprod of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = cumprod<quartet>(x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 2, 6, 24});
+  CHECK(rounded(slopes_of(x)) == list{33, 16, 10, 6});
+}
 
 TEST_CASE("cumprod along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y,

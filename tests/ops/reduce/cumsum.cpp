@@ -1,7 +1,19 @@
 // Running sums along a dimension, whole or split, under every layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("cumsum of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = cumsum<quartet>(x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 3, 6, 10});
+  CHECK(slopes_of(x) == list{4, 3, 2, 1});
+  CHECK(numbers_of(cumsum<quartet>(x, {.exclusive = true})) == list{0, 1, 3, 6});
+  CHECK(numbers_of(cumsum<quartet>(x, {.reverse = true})) == list{10, 9, 7, 4});
+}
 
 TEST_CASE("cumsum along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(

@@ -1,8 +1,20 @@
 // The nth smallest and largest elements along a dimension, whole or split, under every layout: values,
 // indices, gradients.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("nth_element of literal numbers, counted from 0") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, quartet>({{4, 1, 3, 2}, {5, 8, 7, 6}});
+  auto const z = nth_element<quartet, 1>(x);
+  backward(sum(z.value));
+  CHECK(numbers_of(z.value) == list{2, 6});
+  CHECK(numbers_of(z.index) == list{3, 3});
+  CHECK(slopes_of(x) == list{0, 0, 0, 1, 0, 0, 0, 1});
+  CHECK(numbers_of(nth_element<quartet, 1>(x, {.descending = true}).value) == list{3, 7});
+}
 
 TEST_CASE("nth_element along whole and split dimensions") {
   check_operation<shape<in, hidden>, shape<batch, in, out>>([](auto const& x, auto const& y) {

@@ -1,6 +1,7 @@
 // Sums, maxima, softmax and cross entropy along dimensions that are split and that are whole, under every
 // layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -13,6 +14,19 @@ constexpr auto labels(machine<L>& m, std::uint64_t seed) {
 }
 
 }  // namespace
+
+TEST_CASE("sum, mean, max, argmax and softmax of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 6}, {4, 9, 5}});
+  backward(sum(max<trio>(x)));
+  CHECK(numbers_of(sum<trio>(x)) == list{9, 18});
+  CHECK(numbers_of(sum<duo>(x)) == list{5, 11, 11});
+  CHECK(numbers_of(mean<trio>(x)) == list{3, 6});
+  CHECK(numbers_of(max<trio>(x)) == list{6, 9});
+  CHECK(slopes_of(x) == list{0, 0, 1, 0, 1, 0});
+  CHECK(numbers_of(argmax<trio>(x)) == list{2, 1});
+  CHECK(rounded(numbers_of(softmax<duo>(literal<duo>({0, std::log(3.0)})))) == list{0.25, 0.75});
+}
 
 TEST_CASE("sum over one, several and all dimensions: nothing to reduce") {
   check_operation<shape<batch, in, hidden>>([](auto const& x) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -32,6 +33,19 @@ value_and_gradient of_row(auto const& f, std::array<double, 4> const& numbers) {
 }
 
 }  // namespace
+
+TEST_CASE("reductions of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 6}, {4, 9, 5}});
+  backward(sum(product<trio>(x)));
+  CHECK(numbers_of(min<trio>(x)) == list{1, 4});
+  CHECK(numbers_of(product<trio>(x)) == list{12, 180});
+  CHECK(slopes_of(x) == list{12, 6, 2, 45, 20, 36});
+  CHECK(rounded(numbers_of(logsumexp<duo>(literal<duo>({std::log(2.0), std::log(6.0)})))) == list{2.0794});
+  CHECK(rounded(numbers_of(variance<duo>(x))) == list{2.25, 12.25, 0.25});
+  CHECK(rounded(numbers_of(l2_norm(literal<duo>({3, 4})))) == list{5});
+  CHECK(numbers_of(any<trio>(greater(x, 8))) == list{0, 1});
+}
 
 TEST_CASE("min over one, several and all dimensions") {
   check_operation<shape<batch, in, hidden>>(

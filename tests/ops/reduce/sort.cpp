@@ -1,8 +1,20 @@
 // Sorting along a whole dimension, under every layout: values, indices, gradients; ties, NaNs and zeros with
 // a sign.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("sort and argsort of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({4, 1, 3, 2});
+  auto const z = sort<quartet>(x);
+  backward(sum(z * literal<quartet>({10, 20, 30, 40})));
+  CHECK(numbers_of(z) == list{1, 2, 3, 4});
+  CHECK(slopes_of(x) == list{40, 10, 30, 20});
+  CHECK(numbers_of(argsort<quartet>(x)) == list{1, 3, 2, 0});
+  CHECK(numbers_of(sort<quartet>(x, {.descending = true})) == list{4, 3, 2, 1});
+}
 
 TEST_CASE("sort along the first, a middle and the last dimension, whatever else is split") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(

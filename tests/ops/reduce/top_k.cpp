@@ -1,6 +1,7 @@
 // The largest elements along a dimension, whole or split, under every layout: values, indices, gradients;
 // ties and NaNs; parts with too few elements.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -10,6 +11,17 @@ struct best : dim<3> {};
 struct most : dim<7> {};  // more than some parts have
 
 }  // namespace
+
+TEST_CASE("top_k of literal numbers: the largest two, and where they were") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({4, 1, 3, 2});
+  auto const z = top_k<quartet, duo>(x);
+  backward(sum(z.value));
+  CHECK(numbers_of(z.value) == list{4, 3});
+  CHECK(numbers_of(z.index) == list{0, 2});
+  CHECK(slopes_of(x) == list{1, 0, 1, 0});
+  CHECK(numbers_of(top_k<quartet, duo>(x, {.descending = false}).value) == list{1, 2});
+}
 
 TEST_CASE("top_k along a whole dimension") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -15,6 +16,16 @@ bool alone_here() { return boost::mpi::communicator{}.size() == 1; }
 struct four : dim<4> {};
 
 }  // namespace
+
+TEST_CASE("weighted_mean of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 3}, {4, 5, 6}});
+  auto const w = literal<trio>({1, 0, 3});
+  auto const z = weighted_mean<trio>(x, w);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{2.5, 5.5});
+  CHECK(slopes_of(x) == list{0.25, 0, 0.75, 0.25, 0, 0.75});
+}
 
 TEST_CASE("weighted_mean over one, several and all dimensions, with its gradients") {
   check_operation<drawn{2, 0.3}, shape<batch, in, hidden>, shape<batch, in, hidden>>(

@@ -1,7 +1,17 @@
 // broadcast: further dimensions along which a tensor is the same everywhere, under every layout.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("broadcast of literal numbers: the same in each row") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = broadcast<duo, trio>(x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 2, 3, 1, 2, 3});
+  CHECK(slopes_of(x) == list{2, 2, 2});
+}
 
 TEST_CASE(
     "broadcast to split and whole dimensions, in any order: the gradient is unreduced over the axes of the "

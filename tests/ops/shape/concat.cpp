@@ -7,6 +7,7 @@
 #include <meshtf/ops/shape/concat.hpp>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -24,6 +25,16 @@ constexpr auto joins = [](auto const& x, auto const& y, auto const& z) {
 constexpr auto pair_joined = [](auto const& x, auto const& y) { return concat<five>(x, y); };
 
 }  // namespace
+
+TEST_CASE("concat of literal numbers: each row of both") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, two>({{1, 2}, {3, 4}});
+  auto const y = literal<duo, three>({{10, 20, 30}, {40, 50, 60}});
+  auto const z = concat<five>(x, y);
+  backward(sum(z * z));
+  CHECK(numbers_of(z) == list{1, 2, 10, 20, 30, 3, 4, 40, 50, 60});
+  CHECK(slopes_of(x) == list{2, 4, 6, 8});
+}
 
 TEST_CASE(
     "concat in the middle, of the last and of the first dimension; a parameter's gradient stays unreduced") {

@@ -2,8 +2,18 @@
 #include <string>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
+
+TEST_CASE("a copy of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = copy(x);
+  backward(sum(z * z));
+  CHECK(numbers_of(z) == list{1, 2, 3});
+  CHECK(slopes_of(x) == list{2, 4, 6});
+}
 
 TEST_CASE("a copy has its operand's values, and hands its gradient on") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return std::tuple{copy(x), copy(x) * x}; });

@@ -1,6 +1,7 @@
 // flip, roll, shift and pad, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -18,6 +19,17 @@ constexpr auto pads = [](auto const& x, auto const& y) {
 };
 
 }  // namespace
+
+TEST_CASE("flip and pad of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = pad<trio, in>(x, 1);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{0, 1, 2, 3, 0, 0});
+  CHECK(slopes_of(x) == list{1, 1, 1});
+  CHECK(numbers_of(pad<trio, in>(x, 2, -1.)) == list{-1, -1, 1, 2, 3, -1});
+  CHECK(numbers_of(flip<trio>(x)) == list{3, 2, 1});
+}
 
 TEST_CASE("flip of the first, the last and the middle dimension; a parameter's gradient stays unreduced") {
   check_operation<shape<ten, hidden>, shape<batch, in>, shape<hidden, ten, batch>>(flips);

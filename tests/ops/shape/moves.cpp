@@ -1,6 +1,7 @@
 // Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose
 // gradients stay unreduced, and of other values.
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -26,6 +27,16 @@ struct turned {
 };
 
 }  // namespace
+
+TEST_CASE("transpose, split_dim, merge_dims and rename of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, trio>({{1, 2, 3}, {4, 5, 6}});
+  CHECK(numbers_of(transpose<trio, duo>(x)) == list{1, 4, 2, 5, 3, 6});
+  auto const merged = merge_dims<duo, trio, in>(x);
+  CHECK(numbers_of(merged) == list{1, 2, 3, 4, 5, 6});
+  CHECK(numbers_of(sum<duo>(split_dim<in, duo, trio>(merged))) == list{5, 7, 9});
+  CHECK(numbers_of(sum<key>(rename<duo, key>(x))) == list{5, 7, 9});
+}
 
 TEST_CASE("transpose") {
   check_operation<shape<batch, in, hidden>>([](auto const& x) {

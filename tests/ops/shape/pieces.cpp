@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -14,6 +15,16 @@ struct five : dim<5> {};
 struct ten : dim<10> {};
 
 }  // namespace
+
+TEST_CASE("split_into two pieces of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x      = literal<in>({1, 2, 3, 4, 5, 6});
+  auto const [a, b] = split_into<in, duo, quartet>(x);
+  backward(sum(a * a) + sum(b));
+  CHECK(numbers_of(a) == list{1, 2});
+  CHECK(numbers_of(b) == list{3, 4, 5, 6});
+  CHECK(slopes_of(x) == list{2, 4, 1, 1, 1, 1});
+}
 
 TEST_CASE(
     "split_into pieces whole and split, along the first, the last and the middle dimension; a parameter's "

@@ -1,6 +1,7 @@
 // rename of several pairs of names at once: one reshard.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -11,6 +12,14 @@ struct vocab_out : dim<8> {};  // `out`
 struct wide_in : dim<16> {};
 
 }  // namespace
+
+TEST_CASE("rename of literal numbers: a matrix with its names exchanged is the transposed one") {
+  if (!on_one_process()) return;
+  auto const x = literal<duo, key>({{1, 2}, {3, 4}});
+  auto const z = rename<duo, key, key, duo>(x);
+  CHECK(numbers_of(transpose<duo, key>(z)) == list{1, 3, 2, 4});
+  CHECK(numbers_of(x - z) == list{0, -1, 1, 0});
+}
 
 TEST_CASE("names that are split move to others, and names are exchanged") {
   check_operation<shape<left, in, out>, shape<batch, hidden, in>>([](auto const& x, auto const& y) {

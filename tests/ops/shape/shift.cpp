@@ -1,6 +1,7 @@
 // shift and roll along whole and split dimensions, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -19,6 +20,17 @@ constexpr auto along(X const& x, F const& f) {
 }
 
 }  // namespace
+
+TEST_CASE("shift and roll of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = shift<quartet>(x, 1);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{0, 1, 2, 3});
+  CHECK(slopes_of(x) == list{1, 1, 1, 0});
+  CHECK(numbers_of(shift<quartet>(x, -2, 9.)) == list{3, 4, 9, 9});
+  CHECK(numbers_of(roll<quartet>(x, 1)) == list{4, 1, 2, 3});
+}
 
 TEST_CASE("shift and roll of whole dimensions, by any distance") {
   check_operation<shape<in, hidden>, shape<batch, in>>([](auto const& x, auto const& y) {

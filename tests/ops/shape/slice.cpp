@@ -1,6 +1,7 @@
 // Parts of a dimension and its indices: slice and iota, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -15,6 +16,16 @@ constexpr auto slices = [](auto const& x, auto const& y) {
 };
 
 }  // namespace
+
+TEST_CASE("slice of literal numbers, and iota") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = slice<quartet, duo>(x, 1);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{2, 3});
+  CHECK(slopes_of(x) == list{0, 1, 1, 0});
+  CHECK(numbers_of(iota<int, alone, trio>(x.machine())) == list{0, 1, 2});
+}
 
 TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays unreduced") {
   check_operation<shape<ten, hidden>, shape<in, ten>>(slices);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -18,6 +19,18 @@ constexpr auto stacks = [](auto const& x, auto const& y, auto const& z) {
 };
 
 }  // namespace
+
+TEST_CASE("stack and unstack of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const y = literal<trio>({4, 5, 6});
+  auto const z = stack<duo>(x, y);
+  backward(sum(z * z));
+  CHECK(numbers_of(z) == list{1, 2, 3, 4, 5, 6});
+  CHECK(slopes_of(y) == list{8, 10, 12});
+  CHECK(numbers_of(stack<duo, 1>(x, y)) == list{1, 4, 2, 5, 3, 6});
+  CHECK(numbers_of(std::get<1>(unstack<duo>(z))) == list{4, 5, 6});
+}
 
 TEST_CASE("stack along a first, a middle and a last dimension; of parameters the gradient stays unreduced") {
   check_operation<shape<batch, hidden>, shape<batch, hidden>, shape<batch, hidden>>(stacks);

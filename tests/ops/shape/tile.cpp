@@ -1,6 +1,7 @@
 // tile, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -11,6 +12,15 @@ struct one : dim<1> {};
 struct many : dim<24> {};
 
 }  // namespace
+
+TEST_CASE("tile of literal numbers") {
+  if (!on_one_process()) return;
+  auto const x = literal<trio>({1, 2, 3});
+  auto const z = tile<trio, in>(x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 2, 3, 1, 2, 3});
+  CHECK(slopes_of(x) == list{2, 2, 2});
+}
 
 TEST_CASE("tile of dimensions whole and split, to dimensions whole and split") {
   check_operation<shape<batch, in>, shape<two, in>, shape<key, one>>(

@@ -1,6 +1,7 @@
 // Parts written into a dimension, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 using namespace fixture;
 
@@ -10,6 +11,17 @@ struct three : dim<3> {};
 struct one : dim<1> {};
 
 }  // namespace
+
+TEST_CASE("write of literal numbers: a part from element 1 on") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const p = literal<duo>({10, 20});
+  auto const z = write<quartet>(x, p, 1);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{1, 10, 20, 4});
+  CHECK(slopes_of(x) == list{1, 0, 0, 1});
+  CHECK(slopes_of(p) == list{1, 1});
+}
 
 TEST_CASE("write to dimensions whole and split: each process writes what it has") {
   check_operation<shape<batch, vocab, in>, shape<left, in>, shape<batch, three, in>, shape<three, vocab, in>,

@@ -1,6 +1,7 @@
 // conv: over split space, batch and channels, with strides and dilation, grouped, channel by channel.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 #include <meshtf/ops/window/conv.hpp>
 #include <meshtf/ops/window/conv_transpose.hpp>
@@ -18,6 +19,17 @@ struct one : dim<1> {};
 struct other_one : dim<1> {};
 
 }  // namespace
+
+TEST_CASE("conv of literal numbers: a filter of three, with a zero at each end") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet, one>({{1}, {2}, {3}, {4}});
+  auto const w = literal<k_h, one, other_one>({1, 10, 100});
+  auto const z = conv<window<quartet, k_h>, one, other_one>(x, w);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{210, 321, 432, 43});
+  CHECK(slopes_of(x) == list{11, 111, 111, 110});
+  CHECK(slopes_of(w) == list{6, 10, 9});
+}
 
 TEST_CASE("conv over two split dimensions and one that is whole") {
   // batch is a dimension of space here, and hidden are channels

@@ -1,6 +1,7 @@
 // conv_transpose: what conv gives back to its operand, as an operation of its own.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 #include <meshtf/ops/window/conv_transpose.hpp>
 
@@ -14,6 +15,14 @@ struct half_in : dim<3> {};
 struct few : dim<2> {};
 
 }  // namespace
+
+TEST_CASE("conv_transpose of literal numbers: the filter around each element") {
+  if (!on_one_process()) return;
+  auto const z = literal<quartet, few>({{1, 0}, {0, 0}, {0, 0}, {2, 0}});
+  auto const w = literal<k_h, key, few>({1, 0, 5, 0, 10, 0, 50, 0, 100, 0, 500, 0});  // of keys 0 and 1
+  auto const x = conv_transpose<window<quartet, k_h>, key, few>(z, w);
+  CHECK(numbers_of(x) == list{10, 50, 100, 500, 2, 10, 20, 100});
+}
 
 TEST_CASE("conv_transpose over split dimensions, to channels of which a part is summed elsewhere") {
   check_operation<shape<batch, half_in, length, hidden>, shape<k_h, k_w, few, hidden>>(

@@ -1,6 +1,7 @@
 // max_pool and avg_pool: of whole and split dimensions, also with windows that reach beyond the ends.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 #include <meshtf/ops/window/pool.hpp>
 
@@ -15,6 +16,16 @@ struct half_in : dim<3> {};
 struct wider : dim<7> {};
 
 }  // namespace
+
+TEST_CASE("max_pool and avg_pool of literal numbers: of each two") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 4, 2, 8});
+  auto const z = max_pool<window<quartet, two, also_two, stride<2>>>(x);
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{4, 8});
+  CHECK(slopes_of(x) == list{0, 1, 0, 1});
+  CHECK(numbers_of(avg_pool<window<quartet, two, also_two, stride<2>>>(x)) == list{2.5, 5});
+}
 
 TEST_CASE("max_pool and avg_pool of split and whole dimensions") {
   check_operation<shape<batch, in, memory>, shape<in, hidden>>([](auto const& x, auto const& y) {

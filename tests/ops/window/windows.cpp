@@ -1,6 +1,7 @@
 // halo and windows: of whole and split dimensions, with every rule, under every layout.
 // test: program ops2
 #include "../../layout_fixture.hpp"
+#include "../../literal.hpp"
 
 #include <meshtf/ops/window.hpp>
 
@@ -57,6 +58,15 @@ void check_halo() {
 }
 
 }  // namespace
+
+TEST_CASE("windows of literal numbers: of each three, with a zero at each end") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({1, 2, 3, 4});
+  auto const z = windows<window<quartet, three>>(x);  // the first of each three, the second, the third
+  backward(sum(z));
+  CHECK(numbers_of(z) == list{0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 0});
+  CHECK(slopes_of(x) == list{2, 3, 3, 2});
+}
 
 TEST_CASE("halo: each part with the edges of those next to it, and zeros at the ends") {
   under_each_layout([]<Layout L> {
