@@ -124,7 +124,7 @@ float compare(meshtf::process_mesh<grid>& m) {
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};        // MPI up, errors become messages
-  meshtf::process_mesh<grid> m{env.world()};  // 4 processes, or a sentence that says so
+  meshtf::process_mesh<grid> m{env.world()};  // four processes, or an error
   if (m.rank() == 0)
     std::printf("layout          a step    along rows  along cols  peak bytes       flops  loss\n");
   float const loss = compare<replicated>(m);

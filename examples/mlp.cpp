@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     if (env.world().rank() == 0) std::fputs(usage_of("mlp", "1400, six epochs").c_str(), stdout);
     return 0;
   }
-  meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
+  meshtf::process_mesh<grid> m{env.world()};  // four processes, or an error
   agree_on(m, chosen);
 
   auto const [images, unseen] = read_both(m, chosen.data);

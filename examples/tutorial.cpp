@@ -310,7 +310,7 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
 int main(int argc, char** argv) {
   // MPI is up, and an error becomes one line and an exit status
   meshtf::environment env{argc, argv};
-  meshtf::process_mesh<first_steps::grid> m{env.world()};  // four processes, or a sentence that says so
+  meshtf::process_mesh<first_steps::grid> m{env.world()};  // four processes, or an error
   std::string const folder = argc > 1 ? argv[1] : "build/tutorial";
   m.agree("the folder for checkpoints", folder);
   check_promise<first_steps::regression, first_steps::mixed>(m);
