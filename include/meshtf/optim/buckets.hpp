@@ -1,4 +1,4 @@
-// Buckets: an optimizer sends the gradients and weights of many parameters in few messages.
+// Buckets: an optimizer sends gradients and weights of many parameters in few messages.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/plan/shard_plan.hpp>
 #include <meshtf/tensor/counted.hpp>
-#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/operation.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
 namespace meshtf {
