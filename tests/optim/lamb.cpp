@@ -64,13 +64,16 @@ void check_formula(auto opt) {
   }
   double worst       = 0;
   auto const compare = [&worst](auto const& got, values const& expected) {
-    for (extent i = 0; i < got.size; ++i)
-      worst = std::max(worst, std::abs(got.data()[i] - expected.w[static_cast<std::size_t>(i)]));
+    for (extent i = 0; i < got.size; ++i) {  // LARS without a ratio of norms takes long steps
+      double const want = expected.w[static_cast<std::size_t>(i)];
+      worst             = std::max(worst, std::abs(got.data()[i] - want) / (1 + std::abs(want)));
+    }
   };
   compare(w, by_w);
   compare(zero, by_zero);
   compare(b, by_b);
-  CHECK(worst <= 1e-12);  // the norms are added up in another order
+  INFO("off by " << worst);
+  CHECK(worst <= 1e-13);
 }
 
 template<class Optimizer, bool Sharded, bool Clipped>

@@ -36,7 +36,8 @@ TEST_CASE("weighted_mean over one, several and all dimensions, with its gradient
 
 TEST_CASE("weights are broadcast: each counts for all elements along the dimensions that it lacks") {
   check_operation<drawn{2, 0.3}, shape<batch, hidden>, shape<batch>>([](auto const& x, auto const& w) {
-    return std::tuple{weighted_mean<batch>(x, w), weighted_mean<hidden>(x, w)};
+    return std::tuple{weighted_mean(x, w), weighted_mean<batch>(x, w), weighted_mean<hidden>(x, w),
+                      weighted_mean(w, w)};
   });
   check_operation<drawn{2, 0.3}, shape<batch>, shape<batch, hidden>>(
       [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, w); });
