@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdint>
 
-#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/gather_plan.hpp>
 #include <meshtf/plan/slice_plan.hpp>
 
