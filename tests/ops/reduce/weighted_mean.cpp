@@ -40,7 +40,7 @@ TEST_CASE("weights are broadcast: each counts for all elements along the dimensi
                       weighted_mean(w, w)};
   });
   check_operation<drawn{2, 0.3}, shape<batch>, shape<batch, hidden>>(
-      [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, w); });
+      [](auto const& x, auto const& w) { return weighted_mean<batch>(x, w); });  // x has no hidden
   check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
       [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, exp(w)); });
 }
