@@ -29,4 +29,4 @@ struct pooling {
 };
 
 constexpr auto step = meshtf::record<pooling, batch, height, half_height>();
-constexpr auto cost = meshtf::price<tried>(step);
+inline constexpr auto cost = meshtf::price<tried>(step);
