@@ -28,5 +28,5 @@ struct pooling {
   }
 };
 
-constexpr auto step = meshtf::record<pooling, batch, height, half_height>();
+constexpr auto step        = meshtf::record<pooling, batch, height, half_height>();
 inline constexpr auto cost = meshtf::price<tried>(step);
