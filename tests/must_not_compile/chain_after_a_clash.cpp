@@ -1,6 +1,5 @@
 // error: one_axis_splits_two_dims<rows, batch, hidden>
 // error: meshtf: this layout can't contract these operands
-// lines: 21, since clang names each function from the dry run to the operation
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<32> {};
@@ -36,5 +35,4 @@ struct training {
   }
 };
 
-constexpr auto cost = meshtf::dry_run<training, tried>();
-static_assert(cost.bytes_sent<rows>() <= 4 * meshtf::MiB);
+template struct training<meshtf::dry<tried>>;  // what a dry run instantiates

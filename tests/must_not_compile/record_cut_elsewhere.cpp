@@ -1,5 +1,4 @@
 // error: cuts two dimensions that hold the same rows, or windows of them, elsewhere
-// lines: 16, since clang quotes each of the four calls
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

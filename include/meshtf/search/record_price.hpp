@@ -131,28 +131,6 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   return obstacle_under(record, l) == obstacle::none;
 }
 
-/// Throws a text where there is an obstacle. (Each is a literal, since compilers show the line of a `throw`
-/// and not what is thrown.)
-constexpr void expect_placed(obstacle o) {
-  switch (o) {
-    case obstacle::none: return;
-    case obstacle::needs_whole_dim:
-      throw "meshtf: this layout splits a dimension that an operation of the recorded step needs whole";
-    case obstacle::does_not_divide:
-      throw "meshtf: this layout splits a dimension into parts that do not divide its size: use padded<>";
-    case obstacle::needs_other_axes:
-      throw "meshtf: this layout splits two dimensions of one operation over one axis, or in another order";
-    case obstacle::needs_equal_parts:
-      throw "meshtf: this layout splits a dimension whose parts move into unequal ones: choose a divisor";
-    case obstacle::needs_same_cuts:
-      throw "meshtf: this layout cuts two dimensions that hold the same rows, or windows of them, elsewhere";
-    case obstacle::needs_larger_parts:
-      throw "meshtf: under this layout a window or shift reaches further than a part: use fewer parts";
-    case obstacle::needs_one_split_dim:
-      throw "meshtf: this layout splits two dimensions along which one operation looks into the next parts";
-  }
-}
-
 /// A message of `count` elements over these axes, as machines note it.
 template<Mesh M>
 constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type,
@@ -326,7 +304,23 @@ using record_verdict = typename detail::splits_undecided_dims<decltype(detail::r
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   l.know(record.sizes);
-  detail::expect_placed(detail::obstacle_under(record, l));
+  switch (detail::obstacle_under(record, l)) {  // literals: compilers show the line of a throw, not its value
+    case detail::obstacle::none: break;
+    case detail::obstacle::needs_whole_dim:
+      throw "meshtf: this layout splits a dimension that an operation of the recorded step needs whole";
+    case detail::obstacle::does_not_divide:
+      throw "meshtf: this layout splits a dimension into parts that do not divide its size: use padded<>";
+    case detail::obstacle::needs_other_axes:
+      throw "meshtf: this layout splits two dimensions of one operation over one axis, or in another order";
+    case detail::obstacle::needs_equal_parts:
+      throw "meshtf: this layout splits a dimension whose parts move into unequal ones: choose a divisor";
+    case detail::obstacle::needs_same_cuts:
+      throw "meshtf: this layout cuts two dimensions that hold the same rows, or windows of them, elsewhere";
+    case detail::obstacle::needs_larger_parts:
+      throw "meshtf: under this layout a window or shift reaches further than a part: use fewer parts";
+    case detail::obstacle::needs_one_split_dim:
+      throw "meshtf: this layout splits two dimensions along which one operation looks into the next parts";
+  }
   cost<M> sum;
   extent peak             = 0;
   auto const note_message = [&sum](collective_call const& c) { sum.note(c); };
