@@ -37,7 +37,7 @@ struct one_split {
   axis_set over = 0;
 };
 
-/// A process sees so many elements of the parts next to its own, which have as many.
+/// A process reads a halo of `elements` elements from each neighbouring part, so a part has at least as many.
 struct halo_within_part {
   axis_set over   = 0;
   extent elements = 0;

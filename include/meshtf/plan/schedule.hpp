@@ -80,7 +80,7 @@ struct one_forward_one_backward {
   }
 };
 
-/// A stage has so many messages in each direction that the next stage has not yet received. One: the shard
+/// A stage has at most N messages in each direction that the next stage has not yet received. One: the shard
 /// that was sent lives until the next one is to be sent. A send may end only when it is received
 /// (`MPI_Issend`), so nothing relies on buffers of MPI.
 template<int N>
@@ -290,8 +290,8 @@ using schedule_verdict = typename detail::schedule_objection<detail::run_of<S, K
                                                              detail::run_of<S, K, M, InFlight>.stage,
                                                              detail::run_of<S, K, M, InFlight>.turn>::type;
 
-/// Whether the schedule `S` runs: it ends with synchronous sends and so many messages in flight, and on each
-/// stage backward passes are those of micro-batches 0, 1, ..., M - 1.
+/// Whether the schedule `S` runs: it ends with synchronous sends and the messages in flight of `InFlight`,
+/// and on each stage backward passes are those of micro-batches 0, 1, ..., M - 1.
 ///
 ///     static_assert(meshtf::runs<meshtf::one_forward_one_backward, 4, 16, meshtf::in_flight<1>>);
 ///
