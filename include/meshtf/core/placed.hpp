@@ -216,6 +216,10 @@ inline constexpr axis_set joining_axes = detail::joining<M>;
 template<Layout L, class S>
 inline constexpr axis_set split_over = detail::placed_shape<actual<L>, S>::over;
 
+/// The axes along which processes hold the same elements of a tensor of shape `S`: its replicas.
+template<Layout L, class S>
+inline constexpr axis_set replica_axes = joining_axes<typename L::mesh_type> & ~split_over<L, S>;
+
 /// The axes over which a tensor of shape `S` is split under every layout that `L` stands for. A layout stands
 /// for itself, so these are all. What must be whole is refused if it is split over one of these; what may be
 /// split in a layout that is not yet known is told to the machine: `placement_needs`.
@@ -229,6 +233,10 @@ inline constexpr placed always_placed = detail::always_placing<actual<L>, D>;
 /// The set of the axes `Axes` in mesh `M`.
 template<Mesh M, class Axes>
 inline constexpr axis_set axis_set_of = detail::set_of<M, Axes>::value;
+
+/// Those of the axes `Axes` in mesh `M` that join more than one process: no message goes along others.
+template<Mesh M, class Axes>
+inline constexpr axis_set joining_among = axis_set_of<M, Axes> & joining_axes<M>;
 
 /// The dimensions of shape `S` as numbers in the loop nest `Nest`.
 template<class Nest, class S>

@@ -52,7 +52,7 @@ public:
     ++filled_;
     auto& m = x.machine();
     // another process has these elements, too
-    if (!m.counts(joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>)) return;
+    if (!m.counts(replica_axes<L, shape<D...>>)) return;
     for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent, extent n) {
       for (T const* e = std::as_const(x).data() + local; n > 0; ++e, --n) {
         auto const v = static_cast<double>(static_cast<computed<T>>(*e));

@@ -301,7 +301,7 @@ private:
       norms_       = norms_type::make(machine_, machine_, n);
       machine_.fill(n, element_type{}, weights_norm(0));
       go(all, phase::measure);
-      machine_.all_reduce(reduction::sum, weights_norm(0), n, joining_axes<typename L::mesh_type>);
+      machine_.all_reduce(reduction::sum, weights_norm(0), n, replica_axes<L, shape<>>);
     }
 
     template<class T>

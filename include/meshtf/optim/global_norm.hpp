@@ -171,7 +171,7 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
   finish_gradients(list);
   list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
     if (!w.slot().sum) return;
-    sum.add(w.slot().sum->data(), w.size, joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>);
+    sum.add(w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
   });
   return sum.norm();
 }

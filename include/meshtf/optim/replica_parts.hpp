@@ -34,7 +34,7 @@ struct replicas_under {
   template<class S>
   static constexpr replica_parts parts(bool divided) {
     using mesh_type         = typename L::mesh_type;
-    constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
+    constexpr axis_set over = replica_axes<L, S>;
     if (!divided) return {shard_size<L, S>, 1, 0};
     return {shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
   }

@@ -46,7 +46,7 @@ constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool share
   return {*w.handle(),
           w.slot(),
           parts_of_replicas<L, shape_type>(shares),
-          joining_axes<typename L::mesh_type> & ~split_over<L, shape_type>,
+          replica_axes<L, shape_type>,
           int{sizeof...(D)},
           treated.of(&*w.handle()),
           clear};

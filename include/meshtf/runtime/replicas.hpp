@@ -31,7 +31,7 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
   using T                 = typename X::element_type;
   using L                 = typename X::layout_type;
   using S                 = typename X::shape_type;
-  constexpr axis_set over = joining_axes<typename L::mesh_type> & ~split_over<L, S>;
+  constexpr axis_set over = replica_axes<L, S>;
   auto const& replicas    = m.along(over);
   std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
   elements<T> packed;

@@ -133,7 +133,7 @@ template<class V, class Over>
 struct finishing<partial<V, Over>> {
   using over                          = Over;
   using mesh_type                     = typename V::layout_type::mesh_type;
-  static constexpr axis_set unreduced = axis_set_of<mesh_type, Over> & joining_axes<mesh_type>;
+  static constexpr axis_set unreduced = joining_among<mesh_type, Over>;
   static constexpr extent held        = V::size * extent{sizeof(typename V::element_type)};
   static constexpr extent bytes =
       sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, unreduced));

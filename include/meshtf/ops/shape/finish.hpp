@@ -38,8 +38,7 @@ template<MeshAxis... A, class T, class L, class... D>
 constexpr auto as_partial(tensor<T, L, D...> const& x,
                           std::source_location at = std::source_location::current()) {
   static_assert((L::mesh_type::all_axes::template has<A> && ...), "meshtf: this mesh has no such axis");
-  constexpr axis_set over =
-      axis_set_of<typename L::mesh_type, axes<A...>> & joining_axes<typename L::mesh_type>;
+  constexpr axis_set over = joining_among<typename L::mesh_type, axes<A...>>;
   static_assert((split_over<L, shape<D...>> & over) == 0,
                 "meshtf: an axis that splits a tensor can't be one that it is summed over");
   auto& m = x.machine();

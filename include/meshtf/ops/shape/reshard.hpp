@@ -12,8 +12,7 @@ namespace detail {
 
 /// The axes over which a partial sum over `Over` may be unreduced.
 template<class L, class Over>
-inline constexpr axis_set possibly_unreduced =
-    axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
+inline constexpr axis_set possibly_unreduced = joining_among<typename L::mesh_type, Over>;
 
 template<class From, class S1, class To, class S2>
 struct relocation {
