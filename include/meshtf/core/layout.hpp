@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <tuple>
 #include <type_traits>
 
 #include <boost/hana/at_key.hpp>
@@ -39,7 +40,25 @@ struct padded {
   static constexpr bool pads = true;
 };
 
-/// A rule of a layout: `split`, `padded`, and others of the same form.
+/// Stages are cut evenly: of n blocks, stage k of K works on those from n k / K to n (k + 1) / K.
+struct even_cut {};
+
+/// One rule of a layout: the program is a pipeline whose stages lie along `Axis`. Each process works on one
+/// stage of it, and is idle while the program is at another. The axis splits no dimension.
+///
+///     struct piped : meshtf::layout<grid, meshtf::staged<stages>, meshtf::split<batch, rows>> {};
+///
+/// `Cut` says which blocks a stage has (`nn::stack`): `even_cut`, or `cut_at<0, 3, 6, 8>`.
+/// Source: Huang et al., GPipe (2019).
+template<MeshAxis Axis, class Cut = even_cut>
+struct staged {
+  using dimension            = staged;  // none: it keeps the rules of one form
+  using over                 = axes<Axis>;
+  using cut                  = Cut;
+  static constexpr bool pads = false;
+};
+
+/// A rule of a layout: `split`, `padded`, `staged`, and others of the same form.
 template<class R>
 concept LayoutRule = requires {
   typename R::dimension;
@@ -59,7 +78,58 @@ struct axis_is_not_in_mesh {};
 template<class Axis, class Dim>
 struct axis_splits_dim_twice {};
 
+/// `Axis` is that of the stages, so it splits no dimension, but a rule splits `Dim` over it.
+template<class Axis, class Dim>
+struct axis_of_stages_splits_dim {};
+
+/// The stages of a pipeline lie along one axis, but the layout has a second rule that names one.
+template<class First, class Second>
+struct two_axes_of_stages {};
+
 namespace detail {
+
+template<class R>
+inline constexpr bool is_stage_rule = false;
+template<class Axis, class Cut>
+inline constexpr bool is_stage_rule<staged<Axis, Cut>> = true;
+
+/// No rule of a layout says where stages lie.
+struct no_stages {
+  using axis               = void;
+  using cut                = even_cut;
+  static constexpr bool is = false;
+};
+template<class Axis, class Cut>
+struct stages_by_rule {
+  using axis               = Axis;
+  using cut                = Cut;
+  static constexpr bool is = true;
+};
+
+template<class... Rules>
+struct stages_among : std::type_identity<no_stages> {};
+template<class Rule, class... Rest>
+struct stages_among<Rule, Rest...> : stages_among<Rest...> {};
+template<class Axis, class Cut, class... Rest>
+struct stages_among<staged<Axis, Cut>, Rest...> : std::type_identity<stages_by_rule<Axis, Cut>> {};
+
+/// The objection to the other rules of a layout with stages along `Axis`.
+template<class Axis, class Rule>
+struct stages_objection
+    : std::type_identity<std::conditional_t<
+          Rule::over::template has<Axis>, axis_of_stages_splits_dim<Axis, typename Rule::dimension>, legal>> {
+};
+template<class Axis, class Other, class Cut>
+struct stages_objection<Axis, staged<Other, Cut>>
+    : std::type_identity<
+          std::conditional_t<std::is_same_v<Axis, Other>, legal, two_axes_of_stages<Axis, Other>>> {};
+template<class Axis, class Rule>
+using stages_and_rule = typename stages_objection<Axis, Rule>::type;
+
+template<class Axis, class... Rules>
+struct stages_objections : std::type_identity<first_objection<stages_and_rule<Axis, Rules>...>> {};
+template<class... Rules>
+struct stages_objections<void, Rules...> : std::type_identity<legal> {};
 
 template<class M, class Rule, class Over>
 struct rule_objection;
@@ -77,18 +147,35 @@ using one_rule = std::conditional_t<times_among<Dim, All...> == 1, legal, two_ru
 
 template<class M, class... Rules>
 struct rules_objection
-    : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
-                                         typename rule_objection<M, Rules, typename Rules::over>::type...>> {
-};
+    : std::type_identity<first_objection<
+          one_rule<typename Rules::dimension, typename Rules::dimension...>...,
+          typename rule_objection<M, Rules, typename Rules::over>::type...,
+          typename stages_objections<typename stages_among<Rules...>::type::axis, Rules...>::type>> {};
 
 // A Hana map may not hold a key twice. A layout with such rules has a verdict of its own and places nothing,
 // so its map may be empty.
+template<class... Rules>
+consteval auto map_of(std::tuple<Rules...> const*) {
+  return hana::make_map(
+      hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
+}
+
+/// The rules that split dimensions.
+template<class Kept, class... Rules>
+struct split_rules : std::type_identity<Kept> {};
+template<class... Kept, class Rule, class... Rest>
+struct split_rules<std::tuple<Kept...>, Rule, Rest...>
+    : split_rules<std::conditional_t<is_stage_rule<Rule>, std::tuple<Kept...>, std::tuple<Kept..., Rule>>,
+                  Rest...> {};
+
 template<bool Sound, class... Rules>
 consteval auto map_of_rules() {
-  if constexpr (Sound)
+  if constexpr (!Sound) return hana::make_map();
+  else if constexpr ((is_stage_rule<Rules> || ...))
+    return map_of(static_cast<typename split_rules<std::tuple<>, Rules...>::type*>(nullptr));
+  else
     return hana::make_map(
         hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
-  else return hana::make_map();
 }
 
 }  // namespace detail
@@ -103,6 +190,7 @@ template<Mesh M, LayoutRule... Rules>
 struct layout {
   using mesh_type             = M;
   using rules_verdict         = typename detail::rules_objection<M, Rules...>::type;
+  using stages_rule           = typename detail::stages_among<Rules...>::type;
   static constexpr auto rules = detail::map_of_rules<accepted<rules_verdict>, Rules...>();
 
   /// Whether the parts of `D` need not divide its size.
@@ -164,6 +252,27 @@ template<class L, class D>
 struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::type> {};
 
 }  // namespace detail
+
+/// Whether a program under `L` is a pipeline of stages.
+template<class L>
+inline constexpr bool is_staged = detail::base_layout_of<L>::stages_rule::is;
+
+/// The axis along which the stages of `L` lie; void if `L` has no rule for them.
+template<class L>
+using stage_axis = typename detail::base_layout_of<L>::stages_rule::axis;
+
+namespace detail {
+
+template<class Axis>
+inline constexpr int stages_along = static_cast<int>(Axis::size);
+template<>
+inline constexpr int stages_along<void> = 1;
+
+}  // namespace detail
+
+/// The number of stages under `L`; 1 without a rule for them.
+template<class L>
+inline constexpr int stage_count = detail::stages_along<stage_axis<L>>;
 
 /// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry form share
 /// their instantiations.

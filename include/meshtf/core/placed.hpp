@@ -216,9 +216,25 @@ inline constexpr axis_set joining_axes = detail::joining<M>;
 template<Layout L, class S>
 inline constexpr axis_set split_over = detail::placed_shape<actual<L>, S>::over;
 
-/// The axes along which processes hold the same elements of a tensor of shape `S`: its replicas.
+namespace detail {
+
+template<class M, class Axis>
+inline constexpr axis_set set_of_stages =
+    M::all_axes::template has<Axis> ? axis_set{1} << number_of<Axis>(typename M::all_axes{}) : 0;
+template<class M>
+inline constexpr axis_set set_of_stages<M, void> = 0;
+
+}  // namespace detail
+
+/// The axis along which the stages of `L` lie, as a set; empty without stages.
+template<Layout L>
+inline constexpr axis_set stage_axes = detail::set_of_stages<typename L::mesh_type, stage_axis<L>>;
+
+/// The axes along which processes hold the same elements of a tensor of shape `S`: its replicas. The
+/// processes of other stages have none of it.
 template<Layout L, class S>
-inline constexpr axis_set replica_axes = joining_axes<typename L::mesh_type> & ~split_over<L, S>;
+inline constexpr axis_set replica_axes =
+    joining_axes<typename L::mesh_type> & ~split_over<L, S> & ~stage_axes<L>;
 
 /// The axes over which a tensor of shape `S` is split under every layout that `L` stands for. A layout stands
 /// for itself, so these are all. What must be whole is refused if it is split over one of these; what may be
