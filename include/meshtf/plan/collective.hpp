@@ -11,7 +11,8 @@ namespace meshtf {
 inline namespace v0 {
 
 /// `neighbours`: each process hands elements to the one whose part comes next, or at a given distance in
-/// parts. `scan`: each gets what the parts before its own are joined to.
+/// parts. `scan`: each gets what the parts before its own are joined to. `hand_on`: one stage of a pipeline
+/// sends to another.
 enum class collective : std::uint8_t {
   all_reduce,
   all_gather,
@@ -20,7 +21,8 @@ enum class collective : std::uint8_t {
   broadcast,
   permute,
   neighbours,
-  scan
+  scan,
+  hand_on
 };
 
 /// How a collective, or a reduction within a process, joins two values.
@@ -36,6 +38,7 @@ constexpr std::string_view to_string(collective c) {
     case collective::permute: return "permute";
     case collective::neighbours: return "neighbours";
     case collective::scan: return "scan";
+    case collective::hand_on: return "hand_on";
   }
   return "?";
 }
@@ -76,6 +79,7 @@ constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
     case collective::broadcast:
     case collective::permute: return bytes;
     case collective::neighbours:
+    case collective::hand_on:
     case collective::scan: return processes > 1 ? bytes : 0;
   }
   return 0;
@@ -98,6 +102,7 @@ constexpr extent messages_of(collective c, extent processes) {
     case collective::scan: return processes - 1;
     case collective::broadcast:
     case collective::permute:
+    case collective::hand_on:
     case collective::neighbours: return 1;
   }
   return 0;

@@ -9,6 +9,7 @@
 #include <meshtf/core/text.hpp>
 #include <meshtf/price/cost.hpp>
 #include <meshtf/price/cost_text.hpp>
+#include <meshtf/price/staged_cost.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -42,12 +43,22 @@ consteval bool fits(cost<M, Capacity> const& c) {
   return detail::a_process_needs_at_most<Budget>(c.peak_bytes());
 }
 
+template<extent Budget, Mesh M, int K>
+consteval bool fits(staged_cost<M, K> const& c) {
+  return detail::a_process_needs_at_most<Budget>(c.peak_bytes());
+}
+
 /// Whether a process sends at most `Budget` bytes along the axis `A`, or in all if there is no `A`. If it
 /// sends more, the compiler's message shows both numbers:
 ///
 ///     static_assert(meshtf::sends_at_most<4 * meshtf::MiB, rows>(cost));
 template<extent Budget, MeshAxis... A, Mesh M, std::size_t Capacity>
 consteval bool sends_at_most(cost<M, Capacity> const& c) {
+  return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
+}
+
+template<extent Budget, MeshAxis... A, Mesh M, int K>
+consteval bool sends_at_most(staged_cost<M, K> const& c) {
   return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/price/ledger.hpp>
+#include <meshtf/price/staged_cost.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -36,6 +37,21 @@ constexpr auto result_of_step(Program& program) {
 
 }  // namespace detail
 
+namespace detail {
+
+template<Layout L, class F>
+consteval cost<typename L::mesh_type> price_function(F const& f, threads t, int stage) {
+  ledger<typename L::mesh_type> m{t};
+  if constexpr (is_staged<L>) m.template stand_at<stage_axis<L>>(stage);
+  f.template operator()<dry<actual<L>>>(m);
+  m.unwind_tape(false);
+  // some value is kept in a place that outlives f
+  if (m.live_bytes() != 0) values_outlive_the_dry_run();
+  return m.noted();
+}
+
+}  // namespace detail
+
 /// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes.
 /// It is a literal value that a `static_assert` can bound.
 ///
@@ -51,12 +67,18 @@ template<Layout L, class F>
 consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
-  ledger<typename L::mesh_type> m{t};
-  if constexpr (is_template) f.template operator()<dry<actual<L>>>(m);
-  m.unwind_tape(false);
-  // some value is kept in a place that outlives f
-  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
-  return m.noted();
+  if constexpr (is_staged<L> && is_template) {
+    staged_cost<typename L::mesh_type, stage_count<L>> all;
+    for (int k = 0; k < stage_count<L>; ++k) all.stage(k) = detail::price_function<L>(f, t, k);
+    return all;
+  } else {
+    ledger<typename L::mesh_type> m{t};
+    if constexpr (is_template) f.template operator()<dry<actual<L>>>(m);
+    m.unwind_tape(false);
+    // some value is kept in a place that outlives f
+    if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
+    return m.noted();
+  }
 }
 
 namespace detail {
@@ -71,9 +93,10 @@ struct priced_step {
 /// They keep it in variables that are not const, since clang would evaluate the whole step once more to see
 /// whether those are constants.
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto price_step(threads t, A... arguments) {
+consteval auto price_step(threads t, int stage, A... arguments) {
   using layout = dry<actual<L>>;
   ledger<typename L::mesh_type> m{t};
+  if constexpr (is_staged<L>) m.template stand_at<stage_axis<L>>(stage);
   priced_step<typename L::mesh_type> priced{};
   {
     Program<layout> program{m, arguments...};
@@ -88,21 +111,41 @@ consteval auto price_step(threads t, A... arguments) {
   return priced;
 }
 
+template<template<Layout> class Program, Layout L, class... A>
+consteval auto price_stages(threads t, A... arguments) {
+  staged_cost<typename L::mesh_type, stage_count<L>> all;
+  for (int k = 0; k < stage_count<L>; ++k) {
+    auto priced = price_step<Program, L>(t, k, arguments...);
+    if (priced.left != 0) values_outlive_the_dry_run();
+    all.stage(k) = priced.step;
+  }
+  return all;
+}
+
 }  // namespace detail
 
-/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds
-/// counts in the bytes; the constructor's flops and collectives do not count.
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`; under a layout with
+/// stages, a `staged_cost`. What the constructor holds counts in the bytes; the constructor's flops and
+/// collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(A... arguments) {
-  auto priced = detail::price_step<Program, L>(threads{}, arguments...);
-  if (priced.left != 0) detail::values_outlive_the_dry_run();
-  return priced.step;
+  if constexpr (is_staged<L>) {
+    return detail::price_stages<Program, L>(threads{}, arguments...);
+  } else {
+    auto priced = detail::price_step<Program, L>(threads{}, 0, arguments...);
+    if (priced.left != 0) detail::values_outlive_the_dry_run();
+    return priced.step;
+  }
 }
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(threads t, A... arguments) {
-  auto priced = detail::price_step<Program, L>(t, arguments...);
-  if (priced.left != 0) detail::values_outlive_the_dry_run();
-  return priced.step;
+  if constexpr (is_staged<L>) {
+    return detail::price_stages<Program, L>(t, arguments...);
+  } else {
+    auto priced = detail::price_step<Program, L>(t, 0, arguments...);
+    if (priced.left != 0) detail::values_outlive_the_dry_run();
+    return priced.step;
+  }
 }
 
 /// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has

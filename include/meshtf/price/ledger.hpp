@@ -38,10 +38,16 @@ public:
     held_.start_over();
   }
 
-  /// The ledger accounts for the process in the first corner of the mesh. All other processes cost the same.
+  /// The ledger accounts for the process in the first corner of the mesh, or of a stage: all other processes
+  /// of the stage cost the same.
   template<MeshAxis A>
   constexpr extent coordinate() const {
-    return 0;
+    return coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))];
+  }
+  /// From here on it accounts for a process of the stage number `k` along `A`.
+  template<MeshAxis A>
+  constexpr void stand_at(extent k) {
+    coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))] = k;
   }
   constexpr extent rank_along(axis_set) const { return 0; }
   constexpr bool counts(axis_set) const { return true; }
@@ -84,6 +90,7 @@ public:
   // ---- arithmetic
   template<Task K, class... A>
   constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
+    if (this->idles()) return;
     this->note(task.work(steps));
     if constexpr (NeedsScratch<K>) {
       extent const n      = detail::scratch_elements<K>(steps, threads_);
@@ -93,6 +100,7 @@ public:
   }
   template<Task K, class... A>
   constexpr void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
+    if (this->idles()) return;
     if (this->counted_number() == 0) run(task, plan.fullest, arrays...);
     else run(task, plan_fullest<typename K::steps_type>(*plan.loops, this->counted()), arrays...);
   }
@@ -120,10 +128,12 @@ public:
   // ---- messages
   template<class T>
   constexpr void all_reduce(reduction op, T*, extent n, axis_set over) {
+    if (this->idles()) return;
     carry_out(plan_all_reduce<M>(op, n, element_of<T>, over), *this, op, static_cast<T*>(nullptr));
   }
   template<class T>
   constexpr void all_reduce_at_once(reduction op, element type, T*, extent n, axis_set over) {
+    if (this->idles()) return;
     extent const wide = type == element_of<T> ? 0 : n;
     auto* const copy  = take<computed<T>>(wide);
     this->note_collective(collective::all_reduce, op, type, n, over);
@@ -137,6 +147,7 @@ public:
   }
   template<class T>
   constexpr void reduce_scatter(reduction op, T const*, extent part, T*, axis_set over) {
+    if (this->idles()) return;
     extent const extra = exchange_scratch(part, element_of<T>);
     T* const buffer    = take<T>(extra);
     this->note_collective(collective::reduce_scatter, op, element_of<T>,
@@ -154,6 +165,7 @@ public:
   }
   template<class T>
   constexpr void exclusive_scan(reduction op, T, T*, extent n, axis_list const& over, bool) {
+    if (this->idles()) return;
     T* const buffer = take<T>(n);
     this->note_collective(collective::scan, op, element_of<T>, n, over.set());
     give(buffer, n);
@@ -161,6 +173,7 @@ public:
   /// One step of a reshard other than an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
+    if (this->idles()) return;
     if (move.kind == transfer_kind::slice) return;
     extent const extra = scratch_of(move, element_of<T>);
     T* const scratch   = take<T>(extra);
@@ -170,9 +183,20 @@ public:
   template<class T>
   constexpr void unslice(reshard_move const&, T const*, T*) {}
 
+  // ---- between stages
+  struct request_type {};
+  template<class T>
+  constexpr void begin_handing_on(T const*, extent n, axis_set over, int, bool, request_type&) {
+    this->note_collective(collective::hand_on, reduction::sum, element_of<T>, n, over);
+  }
+  constexpr void end_handing_on(request_type&) {}
+  template<class T>
+  constexpr void receive_handed_on(T*, extent, axis_set, int, bool) {}
+
 private:
   cost<M> cost_{};
   int threads_ = 1;
+  std::array<extent, max_axes> coordinates_{};
   held_list held_{};
 };
 

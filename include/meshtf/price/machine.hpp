@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <meshtf/core/counts.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/function.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/placement_needs.hpp>
@@ -27,6 +28,13 @@ struct held_array;
 struct tape_entry;
 
 namespace detail {
+
+/// A value that a stage has handed on: `end` waits until it has been received, and destroys it.
+struct message_in_flight {
+  void (*end)(message_in_flight*);
+  message_in_flight* before = nullptr;
+  long pass                 = 0;  // in which it was sent
+};
 
 template<class L>
 struct machine_for : std::type_identity<process_mesh<typename L::mesh_type>> {};
@@ -140,6 +148,9 @@ public:
   /// an exception.
   [[nodiscard]] constexpr auto begin_step(char const* operation, std::source_location at) {
     begin_operation(operation, at);
+    if (stage_ >= 0)
+      throw software_error(
+          "an optimizer steps while a stage works: call its step after accumulate<M>(m, step)");
     return step_in_turn{steps_};
   }
   [[nodiscard, deprecated("use begin_step")]] constexpr auto enter_step(char const* operation,
@@ -161,6 +172,29 @@ public:
   /// Whether this is the second time, in a backward pass, that a function is computed.
   constexpr bool recomputes() const { return recomputes_; }
   constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
+
+  // ---- stages of a pipeline
+  /// The stage that works on the present part of the program; -1: all processes work on it.
+  constexpr int stage() const { return stage_; }
+  /// Whether this process is of another stage than that: it allocates, computes, sends and notes nothing.
+  constexpr bool idles() const { return idles_; }
+  /// The axis along which stages lie, as a set, from the first time that one works.
+  constexpr axis_set stages_over() const { return stages_over_; }
+  /// From here on `stage` works, of those along `over`; `idles`: this process is of another.
+  constexpr void work_on(int stage, bool idles, axis_set over) {
+    stage_      = stage;
+    idles_      = idles;
+    keeps_tape_ = !idles;
+    if (over != 0) stages_over_ = over;
+  }
+  /// Puts the tape of another micro-batch in the place of this one, which it returns.
+  constexpr tape_entry* exchange_tape(tape_entry* other) { return std::exchange(last_, other); }
+  /// Another forward or backward pass begins. What was sent in the one before may still be in flight; it ends
+  /// when this one first sends in the same direction.
+  constexpr void begin_pass() { ++pass_; }
+  constexpr long pass() const { return pass_; }
+  /// The messages that this stage has sent to a later stage, or (`back`) to an earlier one.
+  constexpr detail::message_in_flight*& in_flight(bool back) { return in_flight_[back ? 1 : 0]; }
 
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as are allocated. Equal counts have one number, so
@@ -263,7 +297,7 @@ protected:
   }
 
   constexpr void note_collective(collective kind, reduction op, element type, extent count, axis_set over) {
-    if (notes_ != nullptr) notes_->note(call_of(kind, op, type, count, over));
+    if (notes_ != nullptr && !idles_) notes_->note(call_of(kind, op, type, count, over));
   }
   /// The collective that the current operation is about to call, with its price.
   constexpr collective_call call_of(collective kind, reduction op, element type, extent count,
@@ -281,7 +315,7 @@ protected:
             why_};
   }
   constexpr void note(work const& w) {
-    if (notes_ != nullptr) notes_->note(w);
+    if (notes_ != nullptr && !idles_) notes_->note(w);
   }
   constexpr bool takes_notes() const { return notes_ != nullptr; }
   /// The notes and the peaks before `begin_notes`.
@@ -331,10 +365,15 @@ private:
   bool records_gradients_       = true;
   bool keeps_tape_              = true;
   bool recomputes_              = false;
+  bool idles_                   = false;
+  int stage_                    = -1;
+  axis_set stages_over_         = 0;
   unsigned counted_now_         = 0;
   long steps_                   = 0;
   counts all_full_              = {};
   known_counts* known_          = nullptr;
+  long pass_                    = 0;
+  detail::message_in_flight* in_flight_[2]{};
 };
 
 /// The former name of `machine_base`.

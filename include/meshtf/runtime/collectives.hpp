@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <mpi.h>
 #include <boost/mpi/communicator.hpp>
@@ -82,6 +83,29 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
 /// Copies `data` of process `root` to all processes.
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root);
+
+namespace detail {
+
+/// An array on its way to another process.
+struct sending {
+  MPI_Comm over = MPI_COMM_NULL;
+  extent n      = 0;
+  std::vector<MPI_Request> messages{};
+};
+
+}  // namespace detail
+
+/// Begins to send the n elements at `sent` to process `to` and returns. They must stay as they are until
+/// `finish_sending`. It relies on no buffer of MPI: the send may end only when `to` receives. What is sent
+/// `back` does not meet what is not.
+template<Element T>
+void begin_sending(boost::mpi::communicator const& comm, T const* sent, extent n, int to, bool back,
+                   detail::sending& s);
+/// Waits until all has been sent.
+void finish_sending(detail::sending& s);
+/// The other side of `begin_sending`.
+template<Element T>
+void receive_sent(boost::mpi::communicator const& comm, T* received, extent n, int from, bool back);
 
 /// One piece of `hand_over`, of all its n elements.
 template<Element T>
@@ -374,6 +398,39 @@ void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, in
   detail::call(comm, collective::permute, n, receive);
 }
 
+template<Element T>
+void begin_sending(boost::mpi::communicator const& comm, T const* sent, extent n, int to, bool back,
+                   detail::sending& s) {
+  s.over = comm;
+  s.n    = n;
+  detail::for_each_message(n, [&](extent position, int count) {
+    MPI_Request& request = s.messages.emplace_back(MPI_REQUEST_NULL);
+    auto const send      = [&](MPI_Comm on) {
+      return MPI_Isend(sent + position, count, detail::mpi_type(element_of<T>), to, back ? 1 : 0, on,
+                            &request);
+    };
+    detail::call(comm, collective::hand_on, n, send);
+  });
+}
+MESHTF_DEFINE void finish_sending(detail::sending& s) {
+  for (MPI_Request& request : s.messages) {
+    boost::mpi::communicator const comm{s.over, boost::mpi::comm_attach};
+    detail::call(comm, collective::hand_on, s.n,
+                 [&](MPI_Comm) { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
+  }
+  s.messages.clear();
+}
+template<Element T>
+void receive_sent(boost::mpi::communicator const& comm, T* received, extent n, int from, bool back) {
+  detail::for_each_message(n, [&](extent position, int count) {
+    auto const receive = [&](MPI_Comm on) {
+      return MPI_Recv(received + position, count, detail::mpi_type(element_of<T>), from, back ? 1 : 0, on,
+                      MPI_STATUS_IGNORE);
+    };
+    detail::call(comm, collective::hand_on, n, receive);
+  });
+}
+
 #define MESHTF_COLLECTIVES(T)                                                                              \
   template void all_reduce(boost::mpi::communicator const&, reduction, T*, extent);                        \
   template void all_gather(boost::mpi::communicator const&, T const*, extent, T*);                         \
@@ -385,7 +442,10 @@ void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, in
   template void all_gather_in_place(boost::mpi::communicator const&, T*, extent);                          \
   template void broadcast(boost::mpi::communicator const&, T*, extent, int);                               \
   template void send_piece(boost::mpi::communicator const&, T const*, int, int, extent);                   \
-  template void receive_piece(boost::mpi::communicator const&, T*, int, int, extent);
+  template void receive_piece(boost::mpi::communicator const&, T*, int, int, extent);                      \
+  template void begin_sending(boost::mpi::communicator const&, T const*, extent, int, bool,                \
+                              detail::sending&);                                                           \
+  template void receive_sent(boost::mpi::communicator const&, T*, extent, int, bool);
 MESHTF_RUNTIME_EACH(MESHTF_COLLECTIVES)
 #undef MESHTF_COLLECTIVES
 

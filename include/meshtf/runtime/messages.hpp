@@ -22,6 +22,7 @@
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/price/machine.hpp>
+#include <meshtf/price/staged_cost.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
@@ -78,6 +79,12 @@ public:
     agree_on_cost(world(), promised);
   }
 
+  /// The same of a pipeline: of all its stages.
+  template<int K>
+  void agree(staged_cost<M, K> const& promised) const {
+    for (int k = 0; k < K; ++k) agree(promised.stage(k));
+  }
+
   /// Checks that all processes have the same `value`: a number, a text, a range of plain elements such as the
   /// data (their hash is compared), or a tensor. `name` is the user's name for it.
   ///
@@ -113,6 +120,8 @@ public:
 
   template<class T>
   void all_reduce(reduction op, T* data, extent n, axis_set over) {
+    if (this->idles()) return;
+    if (this->idles()) return;
     carry_out(plan_all_reduce<M>(op, n, element_of<T>, over), *this, op, data);
   }
   /// One call of an all-reduce. Elements of a wider `type` travel if T is narrow.
@@ -127,6 +136,7 @@ public:
   /// All processes get the number of the first.
   template<class T>
   void broadcast(T* number) {
+    if (this->idles()) return;
     if (joining_axes<M> == 0) return;
     auto const span = begin_collective<T>(collective::broadcast, reduction::sum, 1, joining_axes<M>);
     meshtf::broadcast(along(joining_axes<M>), number, 1, 0);
@@ -136,6 +146,7 @@ public:
   /// joined over the processes; it may be that part itself.
   template<class T>
   void reduce_scatter(reduction op, T const* parts, extent part, T* sum, axis_set over) {
+    if (this->idles()) return;
     extent const extra = exchange_scratch(part, element_of<T>);
     auto const span    = begin_collective<T>(collective::reduce_scatter, op,
                                              part * processes_along(axis_sizes<M>, over), over);
@@ -146,6 +157,7 @@ public:
   /// know all parts.
   template<class T>
   void all_gather(T* whole, extent part, axis_set over) {
+    if (this->idles()) return;
     auto const span = begin_collective<T>(collective::all_gather, reduction::sum, part, over);
     all_gather_in_place(along(over), whole, part);
   }
@@ -153,6 +165,7 @@ public:
   /// Gathers the `n` elements of each process along `over`, in the order of ranks.
   template<class T>
   void gather_parts(T const* part, extent n, T* whole, axis_set over) {
+    if (this->idles()) return;
     auto const span = begin_collective<T>(collective::all_gather, reduction::sum, n, over);
     meshtf::all_gather(along(over), part, n, whole);
   }
@@ -164,6 +177,7 @@ public:
   template<class T>
   void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent distance,
                                 bool wraps) {
+    if (this->idles()) return;
     auto const span = begin_collective<T>(collective::neighbours, reduction::sum, n, over.set());
     meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, distance, wraps), z,
                                      neighbour(over, -distance, wraps), n);
@@ -174,6 +188,7 @@ public:
   /// becomes `identity`.
   template<class T>
   void exclusive_scan(reduction op, T identity, T* data, extent n, axis_list const& over, bool from_end) {
+    if (this->idles()) return;
     auto const span = begin_collective<T>(collective::scan, op, n, over.set());
     detail::scratch_memory<T, Self> const buffer{self(), n};
     int const onwards = from_end ? -1 : 1;
@@ -185,9 +200,9 @@ public:
   /// offset, elements, length) is called for each piece of each process. All processes of the mesh call it;
   /// processes with other coordinates along the other axes hold the same elements and hand nothing over. It
   /// costs process 0 the memory of one piece, an eighth of n for a large n, and the others none. It runs
-  /// between steps, so no price includes it.
+  /// between steps, so no price includes it. The elements are those of `stage`, or, if it is -1, of all.
   template<class T, class Take>
-  void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
+  void gather_on_first(T const* part, extent n, axis_set over, Take const& take, int stage = -1) {
     if (compares_calls())
       compare({.kind  = collective::all_gather,
                .op    = reduction::sum,
@@ -195,24 +210,31 @@ public:
                .over  = over,
                .count = n,
                .site  = this->now()});
-    if (!counts(joining_axes<M> & ~over)) return;
-    auto const& comm = along(over);
+    axis_set const stages = stage < 0 ? 0 : this->stages_over() & joining_axes<M>;
+    if (!counts(joining_axes<M> & ~over & ~stages)) return;
+    auto const& comm = along(over | stages);
     extent const piece =
         std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
     bool const first = comm.rank() == 0;
-    if (first && n > 0) take(0, extent{0}, part, n);
     detail::elements<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
     auto const span = trace_operation({.kind = "message", .bytes = n * extent{sizeof(T)}});
-    for (int from = 1; from < comm.size(); ++from)
-      if (first || comm.rank() == from)
+    for (int from = 0; from < comm.size(); ++from) {
+      auto const [rank, its_stage] = rank_and_stage(from, over, stages);
+      if (stages != 0 && its_stage != stage) continue;
+      if (from == 0) {
+        if (first && n > 0) take(rank, extent{0}, part, n);
+      } else if (first || comm.rank() == from) {
         hand_over(comm, from, 0, part, buffer.data(), n, piece, [&](extent position, extent length) {
-          take(from, position, static_cast<T const*>(buffer.data()), length);
+          take(rank, position, static_cast<T const*>(buffer.data()), length);
         });
+      }
+    }
   }
 
   /// One step of a reshard, except an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
+    if (this->idles()) return;
     if (move.kind == transfer_kind::slice) {
       kernel::copy_nest(move.pack, z, x + offset_of(move));
       return;
@@ -225,9 +247,33 @@ public:
   /// Undoes a slice: copies the `move.result` elements of `x` to their place among the `move.send` of `z`.
   template<class T>
   void unslice(reshard_move const& move, T const* x, T* z) {
+    if (this->idles()) return;
     nest_steps back = move.pack;
     std::swap(back.stride[0], back.stride[1]);
     kernel::copy_nest(back, z + offset_of(move), x);
+  }
+
+  // ---- between stages
+
+  using request_type = detail::sending;
+  /// Begins to send the n elements at `x` to the process at coordinate `to` along `over`, and goes on. They
+  /// stay as they are until `end_handing_on`. `back`: a gradient, to an earlier stage.
+  template<class T>
+  void begin_handing_on(T const* x, extent n, axis_set over, int to, bool back, request_type& request) {
+    auto const span = begin_collective<T>(collective::hand_on, reduction::sum, n, over);
+    meshtf::begin_sending(along(over), x, n, to, back, request);
+  }
+  void end_handing_on(request_type& request) {
+    call_site const& site = this->now();
+    detail::waiting const here{"hand_on", site.operation, site.at, site.backward};
+    finish_sending(request);
+  }
+  /// Receives what the process at coordinate `from` along `over` sends.
+  template<class T>
+  void receive_handed_on(T* z, extent n, axis_set over, int from, bool back) {
+    call_site const& site = this->now();
+    detail::waiting const here{"hand_on", site.operation, site.at, site.backward};
+    meshtf::receive_sent(along(over), z, n, from, back);
   }
 
 protected:
@@ -242,6 +288,25 @@ protected:
   }
 
 private:
+  /// Of the process with this rank along `over` and `stages` together: its rank along `over`, and its stage.
+  static std::pair<extent, extent> rank_and_stage(extent joint, axis_set over, axis_set stages) {
+    extent rank   = 0;
+    extent stride = 1;
+    extent stage  = 0;
+    for (std::size_t a = max_axes; a-- > 0;) {
+      if (((over | stages) >> a & 1) == 0) continue;
+      extent const at = joint % axis_sizes<M>[a];
+      joint /= axis_sizes<M>[a];
+      if ((stages >> a & 1) != 0) {
+        stage = at;
+      } else {
+        rank += stride * at;
+        stride *= axis_sizes<M>[a];
+      }
+    }
+    return {rank, stage};
+  }
+
   /// An all-reduce of a sum whose local terms travel in a wider type.
   template<NarrowElement T>
   void add_up_widened(T* data, extent n, axis_set over) {
@@ -288,7 +353,8 @@ private:
                                                                         element type, extent count,
                                                                         axis_set over) {
     if (compares_calls())
-      compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
+      compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()},
+              this->stage() >= 0 || (over & this->stages_over()) == 0 ? this->stages_over() : axis_set{0});
     this->note_collective(kind, op, type, count, over);
     if (observer() == nullptr) return {};
     return observer()->collective(this->call_of(kind, op, type, count, over), this->step(),

@@ -70,8 +70,9 @@ protected:
   process_in_mesh(named_mesh const& mesh, axis_set joining, boost::mpi::communicator const& given);
   ~process_in_mesh();
 
-  /// Where calls are compared, this one; the other processes are about to make the same.
-  void compare(collective_call const& c) const;
+  /// Where calls are compared, this one; the other processes are about to make the same. If it is a call of
+  /// one stage of those along `stages_over`, the processes of this stage are.
+  void compare(collective_call const& c, axis_set stages_over = 0) const;
   /// The same before costs are compared.
   void compare_agreement() const;
   /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends
@@ -108,6 +109,7 @@ struct process_in_mesh::owned {
   boost::mpi::communicator world;
   std::vector<boost::mpi::communicator> sets;
   std::unique_ptr<call_check> check;
+  std::unique_ptr<call_check> check_of_stage;
   std::unique_ptr<detail::observer> observer;
   int exceptions = std::uncaught_exceptions();
 };
@@ -184,10 +186,16 @@ MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, exte
   check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
                   [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
 }
-MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c) const {
+MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c, axis_set stages_over) const {
   if (check_ == nullptr) return;
-  check_->compare(fnv1a{} << c,
-                  [&] { return "calls " + detail::words_of_call(c, detail::axes_in(owned_->mesh, c.over)); });
+  call_check* check = check_;
+  if ((stages_over & joining_) != 0) {
+    auto& own = owned_->check_of_stage;
+    if (own == nullptr) own = std::make_unique<call_check>(along(joining_ & ~stages_over));
+    check = own.get();
+  }
+  check->compare(fnv1a{} << c,
+                 [&] { return "calls " + detail::words_of_call(c, detail::axes_in(owned_->mesh, c.over)); });
 }
 MESHTF_DEFINE void process_in_mesh::compare_agreement() const {
   if (check_ != nullptr)

@@ -146,6 +146,7 @@ public:
   /// fullest.
   template<Task K, class Steps, class... A>
   void run(K const& task, Steps const& plan, A const&... arrays) {
+    if (this->idles()) return;
     typename K::steps_type const *priced, *own;
     if constexpr (std::is_same_v<Steps, uneven_steps<typename K::steps_type>>) {
       auto const& kept = own_steps(plan);
@@ -165,12 +166,14 @@ public:
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
+    if (this->idles()) return;
     auto const span = is_observed() ? trace_work(work_of::transform<F, P...>(n)) : detail::observer::span{};
     kernel::update(n, f, p...);
   }
   /// z = x + y, where each is added only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
+    if (this->idles()) return;
     auto const span = is_observed() ? trace_work(work_of::add_up<T>(n)) : detail::observer::span{};
     if (x_counts && y_counts) kernel::add(n, x, y, z);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
@@ -178,11 +181,13 @@ public:
   }
   template<class T>
   void fill(extent n, T value, T* z) {
+    if (this->idles()) return;
     auto const span = is_observed() ? trace_work(work_of::fill<T>(n)) : detail::observer::span{};
     kernel::fill(n, value, z);
   }
   template<class T>
   void copy(extent n, T const* x, T* z) {
+    if (this->idles()) return;
     auto const span = is_observed() ? trace_work(work_of::copy<T>(n)) : detail::observer::span{};
     if (x != z) kernel::copy(n, x, z);
   }
@@ -191,6 +196,7 @@ public:
   /// every process.
   template<class T>
   void copy_filled(extent filled, extent size, T const* x, T* z) {
+    if (this->idles()) return;
     auto const span = trace_work(work_of::copy<T>(size));
     std::copy_n(x, filled, z);
     std::fill_n(z + filled, size - filled, T{});

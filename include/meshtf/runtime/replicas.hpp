@@ -33,16 +33,19 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
   using S                 = typename X::shape_type;
   constexpr axis_set over = replica_axes<L, S>;
   auto const& replicas    = m.along(over);
-  std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
+  bool const is_here      = !x.handle()->is_absent();
+  std::span<T const> part{x.handle()->data(), is_here ? static_cast<std::size_t>(x.size) : 0};
   elements<T> packed;
   if constexpr (is_uneven<L, S>) {
-    packed        = elements<T>{part.size()};
-    std::size_t n = 0;
-    for_each_run(placed_dims<L, S>, m.place(), m.counted(), [&](extent local, extent, extent run) {
-      std::copy_n(x.data() + local, run, packed.data() + n);
-      n += static_cast<std::size_t>(run);
-    });
-    part = {packed.data(), n};
+    if (is_here) {
+      packed        = elements<T>{part.size()};
+      std::size_t n = 0;
+      for_each_run(placed_dims<L, S>, m.place(), m.counted(), [&](extent local, extent, extent run) {
+        std::copy_n(x.data() + local, run, packed.data() + n);
+        n += static_cast<std::size_t>(run);
+      });
+      part = {packed.data(), n};
+    }
   }
   auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
   waiting const here{"agree"};

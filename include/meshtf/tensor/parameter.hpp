@@ -72,12 +72,13 @@ public:
 
 private:
   constexpr void remove_from_count() {  // a parameter that was moved from has no bytes to remove
-    if (this->handle()) this->machine().count_parameter(-base::size * extent{sizeof(T)});
+    if (this->handle() && !this->handle()->is_absent())
+      this->machine().count_parameter(-base::size * extent{sizeof(T)});
   }
 
   constexpr void become_parameter() {
     this->need_gradient(true);
-    this->machine().count_parameter(base::size * extent{sizeof(T)});
+    if (!this->handle()->is_absent()) this->machine().count_parameter(base::size * extent{sizeof(T)});
   }
 };
 

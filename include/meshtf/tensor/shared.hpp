@@ -68,6 +68,9 @@ private:
   cell* cell_ = nullptr;
 };
 
+/// Where the elements of a shard are. `absent`: with the processes of another stage of the pipeline.
+enum class storage_state : unsigned char { present, absent };
+
 /// The elements of a shard, which live from the first handle to the last.
 template<class T, class Machine>
 class storage {
@@ -75,10 +78,17 @@ public:
   using size_type = typename sizes_on<Machine>::type;
 
   constexpr storage(Machine& m, size_type size)
-      : machine_(&m), size_(size), data_(take(m, size, ticket_)), counted_(m.counted_number()) {}
+      : machine_(&m),
+        size_(size),
+        state_(m.idles() ? storage_state::absent : storage_state::present),
+        stage_(m.stage()),
+        data_(take(m, allocated(), ticket_)),
+        counted_(m.counted_number()) {}
   constexpr storage(storage&& other) noexcept
       : machine_(other.machine_),
         size_(other.size_),
+        state_(other.state_),
+        stage_(other.stage_),
         ticket_(other.ticket_),
         data_(other.data_),
         version_(other.version_),
@@ -87,12 +97,15 @@ public:
   }
   constexpr ~storage() {
     if (machine_ == nullptr) return;
-    if constexpr (listed) machine_->give(data_, size_, ticket_);
-    else machine_->give(data_, size_);
+    if constexpr (listed) machine_->give(data_, allocated(), ticket_);
+    else machine_->give(data_, allocated());
   }
 
   constexpr size_type size() const { return size_; }
   constexpr T* data() const { return data_; }
+  constexpr bool is_absent() const { return state_ == storage_state::absent; }
+  /// The stage that was at work when it was made; -1: all were.
+  constexpr int stage() const { return stage_; }
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }
   constexpr void written() { ++version_; }
@@ -119,6 +132,7 @@ private:
   using ticket                 = typename ticket_on<Machine>::type;
   static constexpr bool listed = !std::is_same_v<ticket, no_ticket>;
 
+  constexpr size_type allocated() const { return is_absent() ? size_type{0} : size_; }
   static constexpr T* take(Machine& m, size_type size, ticket& number) {
     if constexpr (listed) return m.template take<T>(size, number);
     else return m.template take<T>(size);
@@ -126,6 +140,8 @@ private:
 
   Machine* machine_;
   size_type size_;
+  storage_state state_;
+  int stage_;
   [[no_unique_address]] ticket ticket_{};
   T* data_;
   unsigned version_ = 0;

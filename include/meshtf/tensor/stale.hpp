@@ -57,6 +57,12 @@ constexpr void expect_tape(bool used_up, call_site const& site) {
 
 [[noreturn]] void throw_no_gradient();
 
+/// An operation reads a value that the processes of another stage have.
+[[noreturn]] void throw_of_another_stage(call_site const& site, int made_on, int read_on);
+
+/// `asked` shows elements to each process, but while a stage works the other processes have none.
+[[noreturn]] void throw_inside_a_stage(char const* asked);
+
 #if MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE std::string spelled_site(call_site const& site) {
@@ -99,6 +105,22 @@ MESHTF_DEFINE std::string spelled_names(std::span<std::string_view const> names)
       " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a "
       "+ b) once, or use it as "
       "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_of_another_stage(call_site const& site, int made_on, int read_on) {
+  std::string const there = std::to_string(made_on);
+  if (read_on < 0)
+    throw software_error(spelled_site(site) + " reads a value of stage " + there +
+                         " on all processes: run what works on stages in accumulate<M>(m, step)");
+  std::string const here = std::to_string(read_on);
+  throw software_error(spelled_site(site) + " reads a value of stage " + there + " on stage " + here +
+                       ": hand it on, hand_on(x, " + here + "), or compute it there");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_inside_a_stage(char const* asked) {
+  throw software_error(std::string{asked} +
+                       " shows the elements of one stage, while the processes of others go on: ask for them "
+                       "after accumulate<M>(m, step)");
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_no_gradient() {

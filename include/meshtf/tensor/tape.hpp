@@ -180,6 +180,36 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool stays_unreduced = fals
 
 }  // namespace detail
 
+namespace detail {
+
+[[noreturn]] void throw_backward_in_stage();
+
+#if MESHTF_DEFINES_RUNTIME
+
+[[noreturn]] MESHTF_DEFINE void throw_backward_in_stage() {
+  throw software_error(
+      "backward in a stage of a pipeline: under staged<...>, accumulate<M>(m, step) calls it for each "
+      "micro-batch");
+}
+
+#endif
+
+template<class T, class L>
+constexpr void run_backward(tensor<T, L> const& loss) {
+  auto& m = loss.machine();
+  if (!loss.needs_gradient()) throw_no_gradient();
+  if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
+    throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
+  {
+    auto one = tensor<T, L>::uninitialised(m);
+    m.fill(1, T{1}, one.data());
+    contribute(loss, one);
+  }
+  m.unwind_tape(true);
+}
+
+}  // namespace detail
+
 /// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from.
 /// They add up in the parameters until `zero_gradients`.
 ///
@@ -193,16 +223,9 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool stays_unreduced = fals
 /// optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
-  auto& m = loss.machine();
-  if (!loss.needs_gradient()) detail::throw_no_gradient();
-  if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
-    throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
-  {
-    auto one = tensor<T, L>::uninitialised(m);
-    m.fill(1, T{1}, one.data());
-    detail::contribute(loss, one);
-  }
-  m.unwind_tape(true);
+  if constexpr (is_staged<L>)
+    if (loss.machine().stage() >= 0) detail::throw_backward_in_stage();
+  detail::run_backward(loss);
 }
 
 /// A gradient starts at one number, but this value has dimensions `Dims...`.

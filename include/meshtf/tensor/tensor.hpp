@@ -100,6 +100,27 @@ private:
   }
 };
 
+/// A shard of a value that one stage of a pipeline has. Others must not read it.
+template<class Base>
+class staged_shard : public Base {
+public:
+  using Base::Base;
+  constexpr auto* data() {
+    expect_present();
+    return Base::data();
+  }
+  constexpr auto const* data() const {
+    expect_present();
+    return Base::data();
+  }
+
+private:
+  constexpr void expect_present() const {
+    if (this->handle()->is_absent() && !this->machine().idles())
+      throw_of_another_stage(this->machine().now(), this->handle()->stage(), this->machine().stage());
+  }
+};
+
 template<bool Counted>
 struct shard_if_counted {
   template<class T, class Machine, class... D>
@@ -113,6 +134,26 @@ struct shard_if_counted<true> {
 template<class T, class Machine, class... D>
 using shard_of = typename shard_if_counted<(CountedDimension<D> || ...)>::template type<T, Machine, D...>;
 
+template<bool Staged>
+struct shard_if_staged {
+  template<class Base>
+  using type = Base;
+};
+template<>
+struct shard_if_staged<true> {
+  template<class Base>
+  using type = staged_shard<Base>;
+};
+template<class T, class L, class... D>
+using shard_under = typename shard_if_staged<is_staged<L>>::template type<shard_of<T, machine<L>, D...>>;
+
+/// Refuses to show the elements of one stage while it works.
+template<class L>
+constexpr void expect_all_stages(machine<L> const& m, char const* asked) {
+  if constexpr (is_staged<L>)
+    if (m.stage() >= 0) throw_inside_a_stage(asked);
+}
+
 }  // namespace detail
 
 /// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other
@@ -122,13 +163,13 @@ using shard_of = typename shard_if_counted<(CountedDimension<D> || ...)>::templa
 /// machine, without storage. It must not outlive its machine. With dimensions that are counted at run time
 /// (`up_to`), it has values for as many elements as were counted when it was made.
 template<Element T, Layout L, Dimension... D>
-class tensor : public detail::shard_of<T, machine<L>, D...> {
+class tensor : public detail::shard_under<T, L, D...> {
   using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
   static_assert(accepted<typename aliased::own>,
                 "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
   static_assert(accepted<typename aliased::common>,
                 "meshtf: this layout cannot place a tensor of these dimensions");
-  using base = detail::shard_of<T, machine<L>, D...>;
+  using base = detail::shard_under<T, L, D...>;
 
 public:
   using element_type = T;
@@ -155,12 +196,14 @@ public:
   constexpr auto local() {
     static_assert(detail::holds_values<L>,
                   "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    detail::expect_all_stages<L>(this->machine(), "local()");
     if constexpr (detail::holds_values<L>) return view_of(this->machine(), data_to_write());
     else return detail::rejected{};
   }
   constexpr auto local() const {
     static_assert(detail::holds_values<L>,
                   "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    detail::expect_all_stages<L>(this->machine(), "local()");
     if constexpr (detail::holds_values<L>) return view_of(this->machine(), this->data());
     else return detail::rejected{};
   }
@@ -171,6 +214,7 @@ public:
                   "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
     static_assert(sizeof...(D) == 0,
                   "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
+    detail::expect_all_stages<L>(this->machine(), "value()");
     if constexpr (detail::holds_values<L>) return *this->data();
     else return T{};
   }
