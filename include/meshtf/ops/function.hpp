@@ -2,7 +2,9 @@
 #pragma once
 
 #include <meshtf/ops/function/accumulate.hpp>
+#include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/ops/function/custom_gradient.hpp>
+#include <meshtf/ops/function/hand_on.hpp>
 #include <meshtf/ops/function/micro_batch.hpp>
 #include <meshtf/ops/function/recompute.hpp>
 #include <meshtf/ops/function/slicewise.hpp>

@@ -1,13 +1,20 @@
-// accumulate: the gradients of several micro-batches, added up before anything of them is sent.
+// accumulate: the gradients of several micro-batches, added up before anything of them is sent; under a
+// layout with stages, a pipeline.
 #pragma once
 
 #include <utility>
 
+#include <meshtf/ops/function/pipeline.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+
+/// Under a layout with stages along `Stages`, micro-batches are worked on by all stages in turn, which needs
+/// the machine: `accumulate<N>(m, step)`.
+template<class Stages>
+struct pipeline_needs_machine {};
 
 namespace detail {
 
@@ -16,6 +23,22 @@ template<class Loss>
 constexpr Loss gone_back(Loss const& loss) {
   if (loss.machine().records_gradients()) backward(loss);
   return stop_gradient(loss);
+}
+
+template<class L>
+struct accumulates_without_machine : std::type_identity<legal> {};
+template<class L>
+  requires is_staged<L>
+struct accumulates_without_machine<L> : std::type_identity<pipeline_needs_machine<stage_axis<L>>> {};
+
+template<int N, class F>
+constexpr auto accumulated(F const& step) {
+  auto total = gone_back(step(extent{0}));
+  for (extent i = 1; i < N; ++i) {
+    auto sum = total + gone_back(step(i));
+    total    = std::move(sum);
+  }
+  return total;
 }
 
 }  // namespace detail
@@ -30,18 +53,54 @@ constexpr Loss gone_back(Loss const& loss) {
 /// The gradients of parameters are sums over the micro-batches. They stay unreduced, so each is sent once, by
 /// the optimizer, whatever N is; sums over processes in the forward pass and of intermediate gradients are
 /// sent for each micro-batch. For the mean over a batch, divide each loss by N.
+/// Errors: `pipeline_needs_machine` under a layout with stages.
 template<int N, class F>
+  requires(!requires { typename F::mesh_type; })
 constexpr auto accumulate(F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
-  if constexpr (detail::AnyRejected<decltype(step(extent{0}))>) {
+  using loss_type = decltype(step(extent{0}));
+  if constexpr (detail::AnyRejected<loss_type>) {
     return rejected{};
   } else {
-    auto total = detail::gone_back(step(extent{0}));
-    for (extent i = 1; i < N; ++i) {
-      auto sum = total + detail::gone_back(step(i));
-      total    = std::move(sum);
+    using verdict = typename detail::accumulates_without_machine<typename loss_type::layout_type>::type;
+    static_assert(accepted<verdict>, "meshtf: under staged<...>, write accumulate<N>(m, step)");
+    if constexpr (accepted<verdict>) return detail::accumulated<N>(step);
+    else return rejected{};
+  }
+}
+
+/// The same; under a layout with stages, the pipeline: the stages work on different micro-batches at the same
+/// time, in the order that `Schedule` says, and hand values on where the step calls `hand_on`. The bits of
+/// loss and gradients do not depend on the number of stages. Under `no_gradient` there are forward passes
+/// alone.
+///
+///     auto loss = accumulate<8>(m, [&](extent i) {
+///       return mean(net.loss(micro_batch<batch, part>(ids, i))) / 8;
+///     });
+///
+/// `step` begins at stage 0 and ends at the last; the loss is known to all stages afterwards, by one
+/// all-reduce of one number over their axis.
+/// Errors: those of `schedule_verdict` if the schedule does not run; `software_error` if `step` ends before
+/// the last stage, reads a value of another one, or calls `accumulate`.
+/// Sources: Huang et al., GPipe (2019); Narayanan et al., Megatron-LM (2021), section 2.2.
+template<int N, class Schedule = one_forward_one_backward, class Machine, class F>
+  requires requires { typename Machine::mesh_type; }
+constexpr auto accumulate(Machine& m, F const& step) {
+  static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
+  using loss_type = decltype(step(extent{0}));
+  if constexpr (detail::AnyRejected<loss_type>) {
+    return rejected{};
+  } else {
+    using layout = typename loss_type::layout_type;
+    if constexpr (!is_staged<layout>) {
+      return detail::accumulated<N>(step);
+    } else {
+      using verdict = schedule_verdict<Schedule, stage_count<layout>, N>;
+      static_assert(accepted<verdict>,
+                    "meshtf: this schedule does not run with so many stages and micro-batches");
+      if constexpr (accepted<verdict>) return detail::run_pipeline<layout, N, Schedule>(m, step);
+      else return rejected{};
     }
-    return total;
   }
 }
 

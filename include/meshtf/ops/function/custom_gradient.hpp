@@ -4,6 +4,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/tensor/values.hpp>
 
 namespace meshtf {
@@ -122,11 +123,13 @@ constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X c
 template<class F, class G, Tensor... X>
   requires(!detail::Operand<F> && !detail::Operand<G> && sizeof...(X) > 0)
 constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
-  auto& m = detail::machine_of_first(x...);
-  auto z  = [&] {
+  auto& m         = detail::machine_of_first(x...);
+  int const stage = m.stage();
+  auto z          = [&] {
     no_gradient const guard{m};
     return f(detail::argument(x)...);
   }();
+  if (m.stage() != stage) detail::throw_stage_ends_in_function("custom_gradient");
   static_assert(Tensor<decltype(z)> || detail::AnyRejected<decltype(z)>,
                 "meshtf: the function of custom_gradient returns one finished tensor");
   if constexpr (Tensor<decltype(z)>) {

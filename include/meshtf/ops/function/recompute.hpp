@@ -5,6 +5,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/values.hpp>
 
@@ -127,10 +128,12 @@ template<class F, class... X>
 constexpr auto recompute(F&& f, X const&... x) {
   auto& m = detail::machine_of_first(x...);
   if (!m.records_gradients() || !m.keeps_tape()) return f(detail::argument(x)...);
-  auto z = [&] {
+  int const stage = m.stage();
+  auto z          = [&] {
     detail::tape_switches const guard{m, false, m.recomputes()};
     return f(detail::argument(x)...);
   }();
+  if (m.stage() != stage) detail::throw_stage_ends_in_function("recompute");
   if constexpr (detail::AnyRejected<decltype(z)>) {
     return z;
   } else {
