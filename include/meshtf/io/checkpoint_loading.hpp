@@ -29,6 +29,7 @@ namespace detail {
 template<class T, class M>
 void take_from_global(process_mesh<M>& m, T const* global, kept_array<T, M> const& array) {
   array.data->written();
+  if (array.is_absent()) return;
   T* const part = array.data->data();
   if (array.parts.is_padded()) std::fill_n(part, array.parts.part(), T{});
   for_each_kept_run(array, m.place(),
@@ -48,7 +49,7 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
     // the parameter had no gradient yet when it was saved
     if (array.what != nullptr && kept[array.parameter] == 0) {
-      std::fill_n(array.data->data(), array.parts.part(), T{});
+      if (!array.is_absent()) std::fill_n(array.data->data(), array.parts.part(), T{});
       return;
     }
     extent size = 1;

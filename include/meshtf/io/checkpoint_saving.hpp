@@ -57,7 +57,8 @@ elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
           extent const until = std::min(kept + run, first + n);
           if (from < until) std::copy_n(x + (from - first), until - from, global.data() + to + (from - kept));
         });
-      });
+      },
+      array.stage);
   return global;
 }
 

@@ -79,6 +79,9 @@ struct kept_array {
   replica_parts parts;    // `data` is this process's part
   std::size_t parameter;  // the parameter's number, or that of the parameter it belongs to
   char const* what;       // the optimizer's name for it; null for the parameter itself
+  int stage = -1;         // whose processes have it; -1: all
+
+  bool is_absent() const { return data->is_absent(); }
 
   safetensors_array described() const {
     safetensors_array array;
@@ -134,6 +137,27 @@ struct kept_arrays {
 template<class List>
 using mesh_of_list = typename layout_of_list<List>::mesh_type;
 
+/// Under a layout with stages: an optimizer has made its arrays of a parameter only if the stage that has the
+/// parameter says so. One all-reduce of a number for each parameter.
+template<class M>
+void keep_what_its_stage_has(process_mesh<M> const& m, kept_arrays<M>& arrays) {
+  std::vector<std::int32_t> has(arrays.parameters);
+  arrays.for_each([&has](auto const& array) {
+    if (array.what != nullptr && !array.is_absent()) has[array.parameter] = 1;
+  });
+  meshtf::all_reduce(m.world(), reduction::max, has.data(), static_cast<extent>(has.size()));
+  std::apply(
+      [&has](auto&... list) {
+        auto const drop = [&has](auto& of_type) {
+          std::erase_if(of_type, [&has](auto const& array) {
+            return array.what != nullptr && has[array.parameter] == 0;
+          });
+        };
+        (drop(list), ...);
+      },
+      arrays.lists);
+}
+
 template<class List, class Optimizer>
 kept_arrays<mesh_of_list<List>> kept_arrays_of(List const& list, Optimizer const& opt) {
   using mesh_type = mesh_of_list<List>;
@@ -144,18 +168,23 @@ kept_arrays<mesh_of_list<List>> kept_arrays_of(List const& list, Optimizer const
     std::span<placed const> const dims = placed_dims<L, typename W::shape_type>;
     constexpr axis_set over            = split_over<L, typename W::shape_type>;
     std::size_t const number           = arrays.parameters++;
-    arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
+    int const stage                    = w.handle()->stage();
+    arrays.add(
+        kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr, stage});
     if constexpr (Parameter<W>)
-      opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, replica_parts const& parts,
-                                            S...) {
-        if constexpr (sizeof...(S) == 0)
-          arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
-        else  // of a shape of its own
-          (arrays.add(kept_array<T, mesh_type>{state_name(what, name), placed_dims<L, S>, split_over<L, S>,
-                                               data, parts, number, what}),
-           ...);
-      });
+      opt.for_each_array(
+          w, [&]<class... S>(char const* what, auto const& data, replica_parts const& parts, S...) {
+            if constexpr (sizeof...(S) == 0)
+              arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number,
+                                                  what, stage});
+            else  // of a shape of its own
+              (arrays.add(kept_array<T, mesh_type>{state_name(what, name), placed_dims<L, S>,
+                                                   split_over<L, S>, data, parts, number, what, stage}),
+               ...);
+          });
   });
+  if constexpr (is_staged<layout_of_list<List>>)
+    if (auto* const m = machine_in(list); m != nullptr) keep_what_its_stage_has(*m, arrays);
   return arrays;
 }
 
@@ -185,9 +214,10 @@ std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   std::int32_t first  = none;
   arrays.for_each([&](auto const& array) {
     bool finite = true;
-    for_each_kept_run(array, m.place(), [&](extent at, extent, extent n) {
-      finite = finite && all_finite(array.data->data() + at, n);
-    });
+    if (!array.is_absent())
+      for_each_kept_run(array, m.place(), [&](extent at, extent, extent n) {
+        finite = finite && all_finite(array.data->data() + at, n);
+      });
     if (first == none && !finite) first = static_cast<std::int32_t>(names.size());
     names.push_back(&array.name);
   });

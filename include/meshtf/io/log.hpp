@@ -51,6 +51,7 @@ public:
     double* const maxima = maxima_.data() + 2 * filled_;
     ++filled_;
     auto& m = x.machine();
+    if (x.handle()->is_absent()) return;  // another stage has it
     // another process has these elements, too
     if (!m.counts(replica_axes<L, shape<D...>>)) return;
     for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent, extent n) {

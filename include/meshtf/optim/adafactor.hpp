@@ -10,6 +10,7 @@
 
 #include <meshtf/core/function.hpp>
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/running_mean.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/treatment.hpp>
@@ -271,6 +272,7 @@ public:
   /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
+    [[maybe_unused]] auto const idle = detail::idle_if_absent(w);
     for_each_kept<shape<D...>>([&, this]<class S>(std::size_t which, S) { this->array_of<S>(which, w); });
   }
 
@@ -342,6 +344,7 @@ private:
   template<class Machine, class List>
   constexpr void take_step(Machine& m, List const& list) {
     numbers const n = now();
+    detail::make_absent_arrays(*this, list);
     detail::buckets sent{m, detail::count_in(list)};
     rewind();
     list.for_each([&, this](auto& w) {

@@ -10,6 +10,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/optim/buckets.hpp>
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/running_mean.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
@@ -110,6 +111,7 @@ public:
     ++step_;
     averages_.rewind();
     list.for_each([this](auto& w) {
+      if (w.handle()->is_absent()) this->average_of(w);
       if (!detail::will_step<Optimizer>(*this, w)) return;
       auto& a   = this->average_of(w);
       a.stepped = step_;
@@ -203,7 +205,8 @@ public:
   /// alone.
   template<class T, class L, class... D>
   constexpr void begin(parameter<T, L, D...>& w) {
-    auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+    [[maybe_unused]] auto const idle = detail::idle_if_absent(w);
+    auto* const a                    = averages_.template find<average<T, machine<L>>>(*w.handle());
     if (a != nullptr) a->begin(w.machine(), static_cast<T const*>(w.data()));
   }
 
@@ -230,7 +233,8 @@ private:
 
   template<class T, class L, class... D>
   constexpr auto& average_of(parameter<T, L, D...>& w) {
-    bool shares = false;
+    [[maybe_unused]] auto const idle = detail::idle_if_absent(w);
+    bool shares                      = false;
     if constexpr (requires { this->shard_state; }) shares = this->shard_state;
     return averages_.template of<average<T, machine<L>>>(
         w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shares), static_cast<T const*>(w.data()));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/update.hpp>
@@ -31,7 +32,8 @@ public:
   constexpr trained_list(List const& list, bool shares, treatments const& treated) {
     list.for_each([&, this](auto& w) {
       machine_ = &w.machine();
-      if (w.slot().sum) this->add(trained_of(w, shares, treated));
+      if (w.slot().sum) this->add(trained_of(w, shares, treated, listed_));
+      ++listed_;
     });
   }
   trained_list(trained_list const&)   = delete;
@@ -46,6 +48,8 @@ public:
   /// Null if the list has no parameters.
   constexpr Machine* machine_of_list() const { return machine_; }
   constexpr std::size_t size() const { return size_; }
+  /// Those without a gradient too, which may be of another stage.
+  constexpr std::size_t listed() const { return listed_; }
 
   constexpr void visit(Step& step, typename Step::phase phase_now) const {
     for (entry* e = first_; e != nullptr; e = e->next) e->visit_or_destroy(e, &step, phase_now);
@@ -78,10 +82,11 @@ private:
     else own->machine->destroy(own);
   }
 
-  Machine* machine_ = nullptr;
-  entry* first_     = nullptr;
-  entry** last_     = &first_;
-  std::size_t size_ = 0;
+  Machine* machine_   = nullptr;
+  entry* first_       = nullptr;
+  entry** last_       = &first_;
+  std::size_t size_   = 0;
+  std::size_t listed_ = 0;
 };
 
 }  // namespace detail
@@ -146,6 +151,7 @@ public:
   /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
+    [[maybe_unused]] auto const idle = detail::idle_if_absent(w);
     states_.template of<state<T, machine<L>>>(w.machine(), *w.handle(),
                                               parts_of_replicas<L, shape<D...>>(shard_state));
   }
@@ -178,6 +184,7 @@ protected:
       auto const stepped = m->begin_step(name, at);
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
+      detail::make_absent_arrays(*this, list);
       taken taken_steps{*this, *m, f_of, all.size()};
       try {
         taken_steps.take(all);
@@ -245,7 +252,7 @@ private:
           if (collect(w, s) && !waits_) update(w, s);  // a long one is updated while it is in the cache
           return;
         case phase::add_to_norm:
-          return norm_->add(w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
+          return norm_->add(w.number, w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
         case phase::scale: return detail::scale(w.gradient.sum, s.parts.part(), *factor_);
         case phase::measure:
           if constexpr (by_norms) add_norms(w, s);
@@ -269,7 +276,7 @@ private:
     }
 
     constexpr void clip(detail::trained_list<Machine, step> const& all) {
-      norm_type norm{machine_};
+      norm_type norm{machine_, all.listed()};
       norm_ = &norm;
       go(all, phase::add_to_norm);
       auto const factor = detail::clip_factor(norm.norm(), own_.max_norm);

@@ -67,35 +67,59 @@ namespace detail {
 /// The norm of elements that are spread over many processes. Elements that several processes hold count on
 /// one of them. So one all-reduce of one number joins everything, wherever the elements are, and gives all
 /// processes the same bits.
+///
+/// Under a layout with stages each array has a sum of its own until all are known, and these are added up in
+/// order: so the norm has the same bits for every number of stages.
 template<class T, class L>
 class norm_sum {
-public:
-  constexpr explicit norm_sum(machine<L>& m) : sum_(m) {}
+  using sums_type = shared<storage<T, machine<L>>, machine<L>>;
 
-  /// `replicas`: the axes along which other processes hold the same elements.
+public:
+  /// `arrays`: how many there are on all stages.
+  constexpr norm_sum(machine<L>& m, std::size_t arrays) : sum_(m), arrays_(static_cast<extent>(arrays)) {
+    if constexpr (is_staged<L>) {
+      sums_ = sums_type::make(m, m, arrays_);
+      m.fill(arrays_, T{}, sums_->data());
+    }
+  }
+
+  /// `number`: which of the arrays; `replicas`: the axes along which other processes hold the same elements.
   template<class U>
-  constexpr void add(U const* x, auto n, axis_set replicas) {
+  constexpr void add(std::size_t number, U const* x, auto n, axis_set replicas) {
     auto& m   = sum_.machine();
     auto part = tensor<computed<U>, L>::uninitialised(m);
     run_reduce<reduction::sum>(m, all_into_one(n), function::square{}, part.data(), x);
-    if constexpr (std::is_same_v<T, computed<U>>) join(part, replicas);
-    else join(each<T, shape<>>(function::converted<T>{}, part), replicas);
+    if constexpr (std::is_same_v<T, computed<U>>) join(number, part, replicas);
+    else join(number, each<T, shape<>>(function::converted<T>{}, part), replicas);
   }
 
   constexpr tensor<T, L> norm() {
     auto& m = sum_.machine();
-    m.all_reduce(reduction::sum, sum_.data(), 1, joining_axes<typename L::mesh_type>);
+    if constexpr (is_staged<L>) {
+      constexpr axis_set over_stages = stage_axes<L> & joining_axes<typename L::mesh_type>;
+      m.all_reduce(reduction::sum, sums_->data(), arrays_, replica_axes<L, shape<>>);
+      if constexpr (over_stages != 0) m.all_reduce(reduction::sum, sums_->data(), arrays_, over_stages);
+      run_reduce<reduction::sum>(m, all_into_one(arrays_), function::identity{}, sum_.data(),
+                                 static_cast<T const*>(sums_->data()));
+    } else {
+      m.all_reduce(reduction::sum, sum_.data(), 1, joining_axes<typename L::mesh_type>);
+    }
     m.transform(1, function::into_root{}, sum_.data());
     return sum_;
   }
 
 private:
-  constexpr void join(tensor<T, L> const& part, axis_set replicas) {
+  constexpr void join([[maybe_unused]] std::size_t number, tensor<T, L> const& part, axis_set replicas) {
     auto& m = sum_.machine();
-    m.add_up(1, true, m.counts(replicas), static_cast<T const*>(sum_.data()), part.data(), sum_.data());
+    if constexpr (is_staged<L>)
+      m.add_up(1, m.counts(replicas), false, part.data(), part.data(),
+               array_at<machine<L>>(sums_->data(), static_cast<extent>(number)));
+    else m.add_up(1, true, m.counts(replicas), static_cast<T const*>(sum_.data()), part.data(), sum_.data());
   }
 
   tensor<T, L> sum_;
+  extent arrays_;
+  sums_type sums_{};
 };
 
 /// The factor by which gradients of the norm `norm` are scaled, so that their norm is at most `limit`.
@@ -167,11 +191,14 @@ constexpr void finish_gradients(List const& list) {
 template<class List>
 constexpr norm_of<List> norm_of_gradients(List const& list) {
   using number = norm_of<List>;
-  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of_gradients(list)};
+  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of_gradients(list),
+                                                                            count_in(list)};
   finish_gradients(list);
-  list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+  std::size_t i = 0;
+  list.for_each([&sum, &i]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+    std::size_t const number = i++;
     if (!w.slot().sum) return;
-    sum.add(w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
+    sum.add(number, w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
   });
   return sum.norm();
 }

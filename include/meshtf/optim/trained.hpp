@@ -21,6 +21,7 @@ struct trained {
   int rank;
   treatment settings;
   void (*clear_padding)(Machine&, T*);  // of the weights or the gradient; null if there is none
+  std::size_t number = 0;               // in the list
   bool listed_before = false;
 
   constexpr bool decays(int min_rank) const { return settings.decays_at(rank, min_rank); }
@@ -38,8 +39,8 @@ constexpr void clear_shard_padding(machine<L>& m, T* shard) {
 
 /// `shares`: whether the processes that hold the same weights share the update.
 template<class T, class L, class... D>
-constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares,
-                                            treatments const& treated) {
+constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares, treatments const& treated,
+                                            std::size_t number = 0) {
   using shape_type               = shape<D...>;
   void (*clear)(machine<L>&, T*) = nullptr;
   if constexpr (is_uneven<L, shape_type>) clear = &clear_shard_padding<T, L, shape_type>;
@@ -49,7 +50,8 @@ constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool share
           replica_axes<L, shape_type>,
           int{sizeof...(D)},
           treated.of(&*w.handle()),
-          clear};
+          clear,
+          number};
 }
 
 }  // namespace detail

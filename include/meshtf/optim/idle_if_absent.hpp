@@ -1,0 +1,54 @@
+// The arrays of parameters that the processes of another stage of a pipeline have.
+#pragma once
+
+#include <meshtf/tensor/parameter.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// While it lives, the stage that has a parameter works, so what another process makes for it is absent too.
+template<class Machine>
+class idle_guard {
+public:
+  constexpr idle_guard(Machine& m, bool absent, int stage)
+      : machine_(m), absent_(absent), stage_(m.stage()), idles_(m.idles()), kept_(m.keeps_tape()) {
+    if (absent) m.work_on(stage, true, 0);
+  }
+  idle_guard(idle_guard const&)     = delete;
+  void operator=(idle_guard const&) = delete;
+  constexpr ~idle_guard() {
+    if (!absent_) return;
+    machine_.work_on(stage_, idles_, 0);
+    machine_.keep_tape(kept_);
+  }
+
+private:
+  Machine& machine_;
+  bool absent_;
+  int stage_;
+  bool idles_;
+  bool kept_;
+};
+struct nobody_idles {};
+
+template<class T, class L, class... D>
+constexpr auto idle_if_absent(parameter<T, L, D...> const& w) {
+  if constexpr (is_staged<L>)
+    return idle_guard<machine<L>>{w.machine(), w.handle()->is_absent(), w.handle()->stage()};
+  else return nobody_idles{};
+}
+
+/// Makes what an optimizer keeps of the parameters of other stages, so that each stage lists the same arrays
+/// in a checkpoint. They have no elements here.
+template<class Optimizer, class List>
+constexpr void make_absent_arrays(Optimizer& opt, List const& list) {
+  list.for_each([&opt]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+    if constexpr (is_staged<L> && machine<L>::computes)
+      if (w.handle()->is_absent()) opt.make_arrays(w);
+  });
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
