@@ -48,13 +48,14 @@ struct even_cut {};
 ///
 ///     struct piped : meshtf::layout<grid, meshtf::staged<stages>, meshtf::split<batch, rows>> {};
 ///
-/// `Cut` says which blocks a stage has (`nn::stack`): `even_cut`, or `cut_at<0, 3, 6, 8>`.
-/// Source: Huang et al., GPipe (2019).
-template<MeshAxis Axis, class Cut = even_cut>
+/// `Cut` says which blocks a stage has (`nn::stack`): `even_cut{}`, or an array of where each stage begins
+/// and the number of blocks, `staged<stages, std::array{0, 3, 6, 8}>` (see `nn::balanced_cut`). Source: Huang
+/// et al., GPipe (2019).
+template<MeshAxis Axis, auto Cut = even_cut{}>
 struct staged {
   using dimension            = staged;  // none: it keeps the rules of one form
   using over                 = axes<Axis>;
-  using cut                  = Cut;
+  static constexpr auto cut  = Cut;
   static constexpr bool pads = false;
 };
 
@@ -90,27 +91,27 @@ namespace detail {
 
 template<class R>
 inline constexpr bool is_stage_rule = false;
-template<class Axis, class Cut>
+template<class Axis, auto Cut>
 inline constexpr bool is_stage_rule<staged<Axis, Cut>> = true;
 
 /// No rule of a layout says where stages lie.
 struct no_stages {
-  using axis               = void;
-  using cut                = even_cut;
-  static constexpr bool is = false;
+  using axis                = void;
+  static constexpr auto cut = even_cut{};
+  static constexpr bool is  = false;
 };
-template<class Axis, class Cut>
+template<class Axis, auto Cut>
 struct stages_by_rule {
-  using axis               = Axis;
-  using cut                = Cut;
-  static constexpr bool is = true;
+  using axis                = Axis;
+  static constexpr auto cut = Cut;
+  static constexpr bool is  = true;
 };
 
 template<class... Rules>
 struct stages_among : std::type_identity<no_stages> {};
 template<class Rule, class... Rest>
 struct stages_among<Rule, Rest...> : stages_among<Rest...> {};
-template<class Axis, class Cut, class... Rest>
+template<class Axis, auto Cut, class... Rest>
 struct stages_among<staged<Axis, Cut>, Rest...> : std::type_identity<stages_by_rule<Axis, Cut>> {};
 
 /// The objection to the other rules of a layout with stages along `Axis`.
@@ -119,7 +120,7 @@ struct stages_objection
     : std::type_identity<std::conditional_t<
           Rule::over::template has<Axis>, axis_of_stages_splits_dim<Axis, typename Rule::dimension>, legal>> {
 };
-template<class Axis, class Other, class Cut>
+template<class Axis, class Other, auto Cut>
 struct stages_objection<Axis, staged<Other, Cut>>
     : std::type_identity<
           std::conditional_t<std::is_same_v<Axis, Other>, legal, two_axes_of_stages<Axis, Other>>> {};

@@ -2,14 +2,8 @@
 // program runs.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <meshtf/core/error.hpp>
 #include <meshtf/core/verdict.hpp>
 
 namespace meshtf {
@@ -39,11 +33,6 @@ struct depth_is_in_dims {};
 
 namespace detail {
 
-template<class Block, int Layers>
-struct blocks_of : std::type_identity<std::array<Block, std::size_t{Layers}>> {};
-template<class Block>
-struct blocks_of<Block, any_depth> : std::type_identity<std::vector<Block>> {};
-
 template<class Dims>
 using depth_verdict = std::conditional_t<Dims::layers == any_depth, depth_is_left_open<Dims>, legal>;
 template<class Dims>
@@ -62,25 +51,6 @@ constexpr depth depth_of(depth said) {
       accepted<said_depth_verdict<Dims>>,
       "meshtf: the dimensions say how many layers there are: leave out nn::depth, or say any_depth there");
   return said;
-}
-
-/// `layers` blocks, each made of the same arguments; `Layers` is their number, or `any_depth`.
-/// Errors: `software_error` if there is not one.
-template<class Block, int Layers, class... A>
-constexpr auto stack(depth d, A&... arguments) {
-  if constexpr (Layers != any_depth) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return typename blocks_of<Block, Layers>::type{(void(I), Block{arguments...})...};
-    }(std::make_index_sequence<std::size_t{Layers}>{});
-  } else {
-    if (d.layers < 1)
-      throw software_error("expected a model of at least one layer, got nn::depth{" +
-                           std::to_string(d.layers) + "}");
-    std::vector<Block> blocks;
-    blocks.reserve(static_cast<std::size_t>(d.layers));
-    for (int i = 0; i < d.layers; ++i) blocks.emplace_back(arguments...);
-    return blocks;
-  }
 }
 
 /// The standard deviation of weights that end a branch of a stream: divided by sqrt(2 layers), by Newton's

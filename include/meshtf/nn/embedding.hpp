@@ -28,8 +28,14 @@ struct embedding {
   /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.
   template<class X>
   constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
+    return scores(x, table, at);
+  }
+  /// The same with another table of this shape.
+  template<class X, class Table>
+  static constexpr auto scores(X const& x, Table const& with,
+                               std::source_location at = std::source_location::current()) {
     return detail::einsum_with_weight(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{},
-                                      x, table, at);
+                                      x, with, at);
   }
   constexpr auto parameters() { return meshtf::parameters(table); }
 };

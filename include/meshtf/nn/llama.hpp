@@ -65,10 +65,20 @@ struct llama {
   using model = typename Dims::model;
   using block = llama_block<T, L, Dims>;
 
-  embedding<T, L, vocab, model> tokens;
+private:
+  using tokens_type = embedding<T, L, vocab, model>;
+  using norm_type   = rms_norm<T, L, model>;
+  using output_type = detail::layer_if<!Dims::tied, projection<T, L, model, vocab>>;
+
+  static constexpr int last_stage = stage_count<L> - 1;
+  static constexpr bool has_twin  = Dims::tied && is_staged<L>;
+
+public:
+  tokens_type tokens;
   typename detail::blocks_of<block, Dims::layers>::type blocks;
-  rms_norm<T, L, model> norm;
-  detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
+  norm_type norm;
+  output_type output;
+  [[no_unique_address]] detail::twin_if<has_twin, T, L, vocab, model> table_of_last_stage;
 
   constexpr llama(machine<L>& m, std::uint64_t seed) : llama(m, streams{seed}) {}
   constexpr llama(machine<L>& m, streams seeds) : llama(m, detail::depth_of<Dims>(), seeds) {}
@@ -77,10 +87,10 @@ struct llama {
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
-    auto x = looked_up(ids);
-    for (auto const& b : blocks) x = b(x);
-    auto const last = norm(x);
-    if constexpr (Dims::tied) return tokens.logits(last);
+    auto const found = looked_up(ids);
+    auto const last  = norm(detail::through<L>(blocks, found, std::source_location::current()));
+    if constexpr (has_twin) return tokens_type::scores(last, *table_of_last_stage);
+    else if constexpr (Dims::tied) return tokens.logits(last);
     else return output.layer(last);
   }
 
@@ -94,10 +104,11 @@ struct llama {
 
 private:
   constexpr llama(machine<L>& m, depth d, streams seeds)
-      : tokens{m, normal{seeds.next(), stddev}},
+      : tokens(detail::made_at_stage<tokens_type, L>(m, 0, normal{seeds.next(), stddev})),
         blocks(blocks_for(d, m, seeds)),
-        norm{m},
-        output{m, normal{seeds.next(), stddev}} {}
+        norm(detail::made_at_stage<norm_type, L>(m, last_stage)),
+        output(detail::made_at_stage<output_type, L>(m, last_stage, normal{seeds.next(), stddev})),
+        table_of_last_stage(tokens.table) {}
 
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {
@@ -107,7 +118,7 @@ private:
 
   static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds) {
     double const output_stddev = stddev / math::sqrt(2.0 * d.layers);
-    return detail::stack<block, Dims::layers>(d, m, seeds, stddev, output_stddev);
+    return detail::made_blocks<block, Dims::layers, L>(d, m, seeds, stddev, output_stddev);
   }
 
   static constexpr double stddev = Dims::stddev;

@@ -9,6 +9,8 @@
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/self_attention.hpp>
+#include <meshtf/nn/stack.hpp>
+#include <meshtf/nn/twin.hpp>
 #include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 
@@ -137,6 +139,15 @@ struct layer_if<false, Layer> {
   constexpr layer_if(auto&, auto const&) {}
 };
 
+template<bool There, class T, class L, class... D>
+struct twin_if {
+  constexpr explicit twin_if(parameter<T, L, D...> const&) {}
+};
+template<class T, class L, class... D>
+struct twin_if<true, T, L, D...> : twin<T, L, D...> {
+  using twin<T, L, D...>::twin;
+};
+
 }  // namespace detail
 
 /// Scores for the next id at every position: embeddings of ids and of positions, `Dims::layers` blocks (or
@@ -159,11 +170,22 @@ struct transformer {
   using model  = typename Dims::model;
   using block  = transformer_block<T, L, Dims>;
 
-  embedding<T, L, vocab, model> tokens;
-  typename Dims::positions::template layer<T, L, length, model> positions;
+private:
+  using tokens_type    = embedding<T, L, vocab, model>;
+  using positions_type = typename Dims::positions::template layer<T, L, length, model>;
+  using norm_type      = layer_norm<T, L, model>;
+  using output_type    = detail::layer_if<!Dims::tied, projection<T, L, model, vocab>>;
+
+  static constexpr int last_stage = stage_count<L> - 1;
+  static constexpr bool has_twin  = Dims::tied && is_staged<L>;
+
+public:
+  tokens_type tokens;
+  positions_type positions;
   typename detail::blocks_of<block, Dims::layers>::type blocks;
-  layer_norm<T, L, model> norm;
-  detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
+  norm_type norm;
+  output_type output;
+  [[no_unique_address]] detail::twin_if<has_twin, T, L, vocab, model> table_of_last_stage;
 
   constexpr transformer(machine<L>& m, std::uint64_t seed) : transformer(m, streams{seed}) {}
   constexpr transformer(machine<L>& m, streams seeds) : transformer(m, detail::depth_of<Dims>(), seeds) {}
@@ -174,10 +196,10 @@ struct transformer {
   constexpr auto operator()(Ids const& ids) const {
     auto const found = looked_up(ids);
     auto const x     = positions(found);
-    auto r           = blocks[0](x);
-    for (std::size_t i = 1; i < blocks.size(); ++i) r = blocks[i](r);
-    auto const last = norm(r.stream, r.branch);
-    if constexpr (Dims::tied) return tokens.logits(last.norm);
+    auto const r     = detail::through<L>(blocks, x, std::source_location::current());
+    auto const last  = norm(r.stream, r.branch);
+    if constexpr (has_twin) return tokens_type::scores(last.norm, *table_of_last_stage);
+    else if constexpr (Dims::tied) return tokens.logits(last.norm);
     else return output.layer(last.norm);
   }
 
@@ -188,11 +210,12 @@ struct transformer {
 
 private:
   constexpr transformer(machine<L>& m, depth d, streams seeds)
-      : tokens{m, normal{seeds.next(), stddev}},
-        positions{m, normal{seeds.next(), stddev}},
+      : tokens(detail::made_at_stage<tokens_type, L>(m, 0, normal{seeds.next(), stddev})),
+        positions(detail::made_at_stage<positions_type, L>(m, 0, normal{seeds.next(), stddev})),
         blocks(blocks_for(d, m, seeds)),
-        norm{m},
-        output{m, normal{seeds.next(), stddev}} {}
+        norm(detail::made_at_stage<norm_type, L>(m, last_stage)),
+        output(detail::made_at_stage<output_type, L>(m, last_stage, normal{seeds.next(), stddev})),
+        table_of_last_stage(tokens.table) {}
 
   template<class... Last>
   constexpr auto listed(Last... last) {
@@ -212,7 +235,7 @@ private:
 
   static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds) {
     double const output_stddev = detail::stddev_of_branches(stddev, d.layers);
-    return detail::stack<block, Dims::layers>(d, m, seeds, stddev, output_stddev);
+    return detail::made_blocks<block, Dims::layers, L>(d, m, seeds, stddev, output_stddev);
   }
 
   static constexpr double stddev = Dims::stddev;

@@ -196,9 +196,9 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
   finish_gradients(list);
   std::size_t i = 0;
   list.for_each([&sum, &i]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-    std::size_t const number = i++;
+    std::size_t const at = i++;
     if (!w.slot().sum) return;
-    sum.add(number, w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
+    sum.add(at, w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
   });
   return sum.norm();
 }

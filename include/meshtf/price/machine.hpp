@@ -29,6 +29,15 @@ struct tape_entry;
 
 namespace detail {
 
+/// A value of the first stage that the last has too (nn/twin.hpp): it is sent before the first micro-batch,
+/// and its gradient comes back after the last.
+struct stage_copy {
+  void (*send)(stage_copy*);
+  void (*end_send)(stage_copy*);
+  void (*give_back)(stage_copy*);
+  stage_copy* next = nullptr;
+};
+
 /// A value that a stage has handed on: `end` waits until it has been received, and destroys it.
 struct message_in_flight {
   void (*end)(message_in_flight*);
@@ -196,6 +205,8 @@ public:
   /// The messages that this stage has sent to a later stage, or (`back`) to an earlier one.
   constexpr detail::message_in_flight*& in_flight(bool back) { return in_flight_[back ? 1 : 0]; }
 
+  constexpr detail::stage_copy*& stage_copies() { return stage_copies_; }
+
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as are allocated. Equal counts have one number, so
   /// plans may be kept by it.
@@ -352,27 +363,28 @@ private:
     constexpr ~taken() { entry->destroy(entry); }
   };
 
-  tape_entry* last_             = nullptr;
-  cost<M>* notes_               = nullptr;
-  call_site now_                = {};
-  collective_reason const* why_ = nullptr;
-  extent live_                  = 0;
-  extent peak_                  = 0;
-  extent parameters_            = 0;
-  extent max_parameters_        = 0;
-  extent optimizer_             = 0;
-  extent max_optimizer_         = 0;
-  bool records_gradients_       = true;
-  bool keeps_tape_              = true;
-  bool recomputes_              = false;
-  bool idles_                   = false;
-  int stage_                    = -1;
-  axis_set stages_over_         = 0;
-  unsigned counted_now_         = 0;
-  long steps_                   = 0;
-  counts all_full_              = {};
-  known_counts* known_          = nullptr;
-  long pass_                    = 0;
+  tape_entry* last_                 = nullptr;
+  cost<M>* notes_                   = nullptr;
+  call_site now_                    = {};
+  collective_reason const* why_     = nullptr;
+  extent live_                      = 0;
+  extent peak_                      = 0;
+  extent parameters_                = 0;
+  extent max_parameters_            = 0;
+  extent optimizer_                 = 0;
+  extent max_optimizer_             = 0;
+  bool records_gradients_           = true;
+  bool keeps_tape_                  = true;
+  bool recomputes_                  = false;
+  bool idles_                       = false;
+  int stage_                        = -1;
+  axis_set stages_over_             = 0;
+  unsigned counted_now_             = 0;
+  long steps_                       = 0;
+  counts all_full_                  = {};
+  known_counts* known_              = nullptr;
+  long pass_                        = 0;
+  detail::stage_copy* stage_copies_ = nullptr;
   detail::message_in_flight* in_flight_[2]{};
 };
 

@@ -99,6 +99,10 @@ public:
     end_messages(m_, true);
     m_.work_on(-1, false, 0);
     m_.keep_tape(kept_);
+    for (stage_copy* c = m_.stage_copies(); c != nullptr; c = c->next) {
+      c->end_send(c);
+      if (m_.records_gradients()) c->give_back(c);
+    }
     auto result             = result_of_last_stage();
     constexpr axis_set over = joining_among<typename L::mesh_type, axes<stage_axis<L>>>;
     if constexpr (over != 0) m_.all_reduce(reduction::sum, result.data(), 1, over);
@@ -129,6 +133,7 @@ template<Layout L, int N, class Schedule, class F>
 constexpr auto run_pipeline(machine<L>& m, F const& step) {
   using loss_type = decltype(step(extent{0}));
   if (m.stage() >= 0) throw_pipeline_in_stage();
+  for (stage_copy* c = m.stage_copies(); c != nullptr; c = c->next) c->send(c);
   m.begin_operation("accumulate");
   running_pipeline<L, N, loss_type> p{m};
   if (m.records_gradients()) {

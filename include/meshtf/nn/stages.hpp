@@ -1,0 +1,134 @@
+// Which blocks of a model are on which stage of a pipeline.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/layout.hpp>
+#include <meshtf/ops/function/hand_on.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// A pipeline of `Stages` stages is cut between blocks, and the model has only `Blocks`.
+template<int Stages, int Blocks>
+struct more_stages_than_blocks {};
+
+/// Where stages begin must rise from 0 to the number of blocks, one number for each stage and that one.
+template<auto Cut, int Stages, int Blocks>
+struct stages_do_not_cut {};
+
+namespace detail {
+
+template<class L>
+inline constexpr auto stage_cut = meshtf::detail::base_layout_of<L>::stages_rule::cut;
+
+template<class L>
+inline constexpr bool is_cut_evenly = std::is_same_v<std::remove_cv_t<decltype(stage_cut<L>)>, even_cut>;
+
+/// Whether the cut of `L` has one begin for each stage, and rises from 0 to `blocks`.
+template<class L>
+constexpr bool cuts(int blocks) {
+  if constexpr (is_cut_evenly<L>) {
+    return blocks >= stage_count<L>;
+  } else {
+    auto const& begins = stage_cut<L>;
+    if (begins.size() != std::size_t{stage_count<L>} + 1 || begins[0] != 0 ||
+        begins[begins.size() - 1] != blocks)
+      return false;
+    for (std::size_t k = 1; k < begins.size(); ++k)
+      if (begins[k] <= begins[k - 1]) return false;
+    return true;
+  }
+}
+
+template<class L, int Blocks>
+consteval auto cut_verdict_of() {
+  if constexpr (cuts<L>(Blocks)) return legal{};
+  else if constexpr (is_cut_evenly<L>) return more_stages_than_blocks<stage_count<L>, Blocks>{};
+  else return stages_do_not_cut<stage_cut<L>, stage_count<L>, Blocks>{};
+}
+
+}  // namespace detail
+
+/// `legal`, or the objection to a pipeline under `L` of a model with `Blocks` blocks.
+template<Layout L, int Blocks>
+using cut_verdict = decltype(detail::cut_verdict_of<L, Blocks>());
+
+/// The stage of block number `block` of `blocks` under `L`; 0 without stages.
+template<Layout L>
+constexpr int stage_of(int block, int blocks) {
+  if constexpr (detail::is_cut_evenly<L>) {
+    return static_cast<int>(extent{block} * stage_count<L> / blocks);
+  } else {
+    int k = 0;
+    while (detail::stage_cut<L>[static_cast<std::size_t>(k) + 1] <= block) ++k;
+    return k;
+  }
+}
+
+/// Where each of `K` stages begins, and the number of blocks: so that the heaviest stage is as light as
+/// possible. `prices` are those of the blocks in order, such as the flops of each in a dry run. Of equal cuts
+/// it takes the one with later begins, which leaves the least to the last stages.
+///
+///     constexpr auto cut = nn::balanced_cut<4>(std::array<extent, 6>{1, 10, 10, 10, 10, 20});
+///     struct piped : layout<grid, staged<stages, cut>> {};
+///
+/// The heaviest stage exceeds the mean by less than the heaviest block. Dynamic programming over prefix sums,
+/// as in Narayanan et al., PipeDream (2019), section 3.1, for equal machines.
+template<int K, std::size_t N>
+constexpr std::array<int, std::size_t{K} + 1> balanced_cut(std::array<extent, N> const& prices) {
+  static_assert(K >= 1 && std::size_t{K} <= N, "meshtf: a pipeline has at most as many stages as blocks");
+  std::array<extent, N + 1> sum{};
+  for (std::size_t i = 0; i < N; ++i) sum[i + 1] = sum[i] + prices[i];
+  // heaviest[k][n]: of the best cut of the first n blocks into k + 1 stages; begin[k][n]: of its last stage
+  std::array<std::array<extent, N + 1>, std::size_t{K}> heaviest{};
+  std::array<std::array<std::size_t, N + 1>, std::size_t{K}> begin{};
+  heaviest[0] = sum;
+  for (std::size_t k = 1; k < std::size_t{K}; ++k)
+    for (std::size_t n = k + 1; n <= N; ++n) {
+      heaviest[k][n] = -1;
+      for (std::size_t j = k; j < n; ++j) {
+        extent const own  = sum[n] - sum[j];
+        extent const both = heaviest[k - 1][j] > own ? heaviest[k - 1][j] : own;
+        if (heaviest[k][n] >= 0 && both > heaviest[k][n]) continue;
+        heaviest[k][n] = both;
+        begin[k][n]    = j;
+      }
+    }
+  std::array<int, std::size_t{K} + 1> cut{};
+  std::size_t n       = N;
+  cut[std::size_t{K}] = static_cast<int>(N);
+  for (std::size_t k = std::size_t{K} - 1; k > 0; --k) {
+    n      = begin[k][n];
+    cut[k] = static_cast<int>(n);
+  }
+  return cut;
+}
+
+namespace detail {
+
+/// A value between blocks for stage `k`: a tensor, or an aggregate of tensors that shows them by `values()`.
+template<class X>
+constexpr auto handed_on(X const& x, int k, std::source_location at) {
+  if constexpr (requires { x.values(); })
+    return std::apply([&](auto const&... each) { return X{meshtf::hand_on(each, k, at)...}; }, x.values());
+  else return meshtf::hand_on(x, k, at);
+}
+
+/// A layer that stage `k` has.
+template<class Layer, Layout L, class... A>
+constexpr Layer made_at_stage(machine<L>& m, int k, A&&... arguments) {
+  [[maybe_unused]] at_stage<L> const here{m, k};
+  return Layer{m, static_cast<A&&>(arguments)...};
+}
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf
