@@ -1,0 +1,145 @@
+// Models of the library as pipelines: the same bits for every number of stages, tied tables included, and the
+// numbers of the model without stages.
+// test: program pipeline
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../layout_fixture.hpp"
+
+namespace {
+
+using namespace meshtf;
+using boost::mpi::communicator;
+
+struct batch : dim<8> {};
+struct part : dim<2> {};
+struct length : dim<8> {};
+struct vocab : dim<32> {};
+struct width : dim<16> {};
+struct heads : dim<4> {};
+struct key : dim<4> {};
+struct hidden : dim<24> {};
+
+template<int K>
+struct stages : axis<K> {};
+struct cols : axis<2> {};
+template<int K>
+struct line : mesh<stages<K>> {};
+struct pair_of_pairs : mesh<stages<2>, cols> {};
+
+template<int K>
+struct piped : layout<line<K>, staged<stages<K>>> {};
+struct piped_and_split
+    : layout<pair_of_pairs, staged<stages<2>>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {};
+struct plain : layout<line<1>> {};
+
+template<bool Tied>
+struct dims : nn::transformer_dims<length, vocab, width, heads, key, hidden> {
+  static constexpr int layers    = 4;
+  static constexpr double stddev = 0.1;
+  static constexpr bool tied     = Tied;
+};
+
+template<Layout L, bool Tied>
+struct training {
+  nn::transformer<double, L, dims<Tied>> net;
+  adamw opt{1e-2};
+  machine<L>* m;
+
+  constexpr explicit training(machine<L>& on) : net{on, 1}, m{&on} { opt.max_norm = 0.5; }
+  constexpr auto gradients() {
+    auto const ids     = tokens_of(*m);
+    auto const targets = flip<length>(ids);
+    return accumulate<4>(*m, [&](extent i) {
+      auto const scores = net(micro_batch<batch, part>(ids, i));
+      return mean(softmax_cross_entropy<vocab>(scores, micro_batch<batch, part>(targets, i))) / 4.0;
+    });
+  }
+  constexpr auto step() {
+    auto loss = gradients();
+    opt.step(parameters(net));
+    return loss;
+  }
+  /// The loss of the whole batch at once, without gradients.
+  constexpr auto evaluate() {
+    no_gradient const guard{*m};
+    return gradients();
+  }
+
+private:
+  static constexpr auto tokens_of(machine<L>& on) {
+    return argmax<vocab>(random_normal<double, L, batch, length, vocab>(on, {.seed = 3}));
+  }
+};
+
+template<Mesh M>
+process_mesh<M>& processes(communicator const& world) {
+  static auto* const made = new process_mesh<M>{world};
+  return *made;
+}
+
+template<Layout L, bool Tied>
+std::vector<double> losses_on(process_mesh<typename L::mesh_type>& m) {
+  training<L, Tied> t{m};
+  std::vector<double> losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(t.step().value());
+  losses.push_back(t.evaluate().value());
+  return losses;
+}
+
+template<bool Tied>
+struct step_of {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    training<L, Tied> t{m};
+    auto const loss = t.step();
+  }
+};
+
+template<class L, bool Tied>
+void check(double tolerance = 0) {
+  INFO(name_of<L>() << (Tied ? ", tied" : ", not tied"));
+  auto& m                 = processes<typename L::mesh_type>(communicator{});
+  static auto const alone = communicator{}.split(communicator{}.rank());
+  auto const one          = losses_on<piped<1>, Tied>(processes<line<1>>(alone));
+  auto const own          = losses_on<L, Tied>(m);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (tolerance == 0) CHECK(own[i] == one[i]);
+    else CHECK(std::abs(own[i] - one[i]) <= tolerance * one[i]);
+  }
+  static constexpr auto promised = [] {
+    auto const all = dry_run<L>(step_of<Tied>{});
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return std::array{fixture::cost_summary{all.stage(int{K})}...};
+    }(std::make_index_sequence<std::size_t{stage_count<L>}>{});
+  }();
+  auto const stage = static_cast<std::size_t>(m.template coordinate<stage_axis<L>>());
+  fixture::compare(promised[stage], fixture::cost_summary{recorded<L>(m, step_of<Tied>{})}, "stages");
+}
+
+}  // namespace
+
+TEST_CASE("a Transformer's losses have the bits of one stage, with a tied table and without") {
+  switch (communicator{}.size()) {
+    case 2:
+      check<piped<2>, true>();
+      check<piped<2>, false>();
+      break;
+    case 4:
+      check<piped<4>, true>();
+      check<piped_and_split, true>(1e-12);
+      break;
+    default: break;
+  }
+}
+
+TEST_CASE("with a tied table, one stage agrees with no stages to rounding", "[1]") {
+  if (communicator{}.size() != 1) return;
+  auto& m         = processes<line<1>>(communicator{});
+  auto const with = losses_on<piped<1>, true>(m);
+  auto const none = losses_on<plain, true>(m);
+  for (std::size_t i = 0; i < with.size(); ++i) CHECK(std::abs(with[i] - none[i]) <= 1e-6 * none[i]);
+  CHECK(losses_on<piped<1>, false>(m) == losses_on<plain, false>(m));
+}
