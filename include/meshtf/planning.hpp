@@ -41,6 +41,7 @@
 #include <meshtf/ops/window/conv.hpp>
 #include <meshtf/optim/update.hpp>
 
+#include <meshtf/ops/function/accumulate.hpp>
 #include <meshtf/ops/function/custom_gradient.hpp>
 #include <meshtf/ops/function/slicewise.hpp>
 #include <meshtf/ops/index/scatter.hpp>
@@ -95,6 +96,8 @@
 #include <meshtf/tensor/same_on_all.hpp>
 #include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
+
+#include <meshtf/nn/stack.hpp>
 
 #include <meshtf/nn/adaptive_embedding.hpp>
 #include <meshtf/nn/attention.hpp>

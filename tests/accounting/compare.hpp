@@ -55,6 +55,7 @@ inline char const* function_of(meshtf::collective c) {
     case meshtf::collective::permute:
     case meshtf::collective::neighbours: return "Sendrecv";
     case meshtf::collective::scan: return "Send";
+    case meshtf::collective::hand_on: return "Isend";
   }
   return "?";
 }
@@ -73,7 +74,8 @@ constexpr bool ends_are_idle(meshtf::collective c) {
 }
 
 /// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1
-/// exchanges, which add up to it. In a scan a process receives before it sends. `sent` gets the bytes that
+/// exchanges, which add up to it. In a scan a process receives before it sends, and a stage of a pipeline
+/// receives what another has noted. `sent` gets the bytes that
 /// this process handed over in each call of the ledger.
 template<meshtf::Mesh M>
 std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made,
@@ -85,9 +87,7 @@ std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> 
                                     ? c.payload / (meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1)
                                     : c.payload;
     if (sent != nullptr) sent->push_back(0);
-    if (c.kind == meshtf::collective::scan && at < made.size() &&
-        std::string_view{made[at].function} == "Recv")
-      ++at;
+    while (at < made.size() && std::string_view{made[at].function} == "Recv") ++at;
     for (meshtf::extent left = c.payload; left > 0; ++at) {
       std::string const wanted = "call " + std::to_string(at) + ", for " + c.site.operation +
                                  (c.site.backward ? "'s gradient" : "") + ": expected " +
@@ -104,6 +104,7 @@ std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> 
       left -= ends_are_idle(c.kind) ? left : m.bytes;
     }
   }
+  while (at < made.size() && std::string_view{made[at].function} == "Recv") ++at;
   if (at < made.size())
     return "the ledger has no such call: " +
            detail::spelled(made[at].function, made[at].bytes, made[at].communicator);

@@ -14,9 +14,9 @@ from pathlib import Path
 
 # file: how often, and why all processes are meant
 EXCEPTIONS = {
-    "optim/global_norm.hpp": (1, "the norm of all gradients: each process adds those that it has"),
+    "optim/global_norm.hpp": (2, "the norm of all gradients: each process adds those that it has; whether stages are joined"),
     "io/log.hpp": (1, "histograms: each process adds the tensors that it has"),
-    "runtime/messages.hpp": (5, "broadcast from the first process; which sets of axes get a communicator; "
+    "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),
     "price/ledger.hpp": (2, "the price of that broadcast"),
 }

@@ -42,7 +42,8 @@ groups = [
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp second_backward.cpp step_of_a_model.cpp"),
-    ("pipelines", "Schedules of pipelines", "plan/schedule.hpp"),
+    ("pipelines", "Pipelines and their schedules", "plan/schedule.hpp nn/stages.hpp ops/function/accumulate.hpp axis_of_stages_splits_dim "
+     "two_axes_of_stages"),
     ("prices", "Prices, budgets and dry runs", "price/dry_run.hpp bill_for_a_stranger.cpp budget_exceeded.cpp dry_run_under_one_layout.cpp "
      "local_of_a_dry_run.cpp memory_budget_exceeded.cpp message_budget_exceeded.cpp most_expensive_shown.cpp value_outlives_dry_run.cpp "
      "values_of_a_dry_run.cpp"),

@@ -106,29 +106,29 @@ constexpr auto promised = [] {
 /// K stages of R x C processes against one stage of as many.
 template<int K, int R, int C, int M, class Schedule = one_forward_one_backward, bool Recomputes = false>
 void check() {
-  using L    = piped<K, R, C>;
-  using One  = piped<1, R, C>;
-  auto& m    = processes<grid<K, R, C>>(communicator{});
-  int stage  = static_cast<int>(m.template coordinate<stages<K>>());
+  using L                         = piped<K, R, C>;
+  using One                       = piped<1, R, C>;
+  auto& m                         = processes<grid<K, R, C>>(communicator{});
+  int stage                       = static_cast<int>(m.template coordinate<stages<K>>());
   static auto const comm_of_stage = communicator{}.split(stage);
   INFO(K << " stages of " << R << " x " << C << ", " << M << " micro-batches, this is stage " << stage);
-  auto const truth = outcome_on<One, M, one_forward_one_backward, false>(processes<grid<1, R, C>>(comm_of_stage));
-  auto const own   = outcome_on<L, M, Schedule, Recomputes>(m);
+  auto const truth =
+      outcome_on<One, M, one_forward_one_backward, false>(processes<grid<1, R, C>>(comm_of_stage));
+  auto const own = outcome_on<L, M, Schedule, Recomputes>(m);
   CHECK(own.losses == truth.losses);
   expect_part_of(own.gradients, truth.gradients);
   expect_part_of(own.weights, truth.weights);
   using program = step_of<M, Schedule, Recomputes>;
-  fixture::compare(promised<L, program>[static_cast<std::size_t>(stage)],
-                   fixture::cost_summary{recorded<L>(m, program{})}, "the layout of stages");
+  fixture::compare(
+      promised<L, program>[static_cast<std::size_t>(stage)],
+      fixture::cost_summary { recorded<L>(m, program{}) }, "the layout of stages");
 }
 
 }  // namespace
 
 TEST_CASE("bits do not depend on the number of stages, of micro-batches, or on the schedule") {
   switch (communicator{}.size()) {
-    case 1:
-      check<1, 1, 1, 4>();
-      break;
+    case 1: check<1, 1, 1, 4>(); break;
     case 2:
       check<2, 1, 1, 1>();
       check<2, 1, 1, 4>();
@@ -152,16 +152,18 @@ TEST_CASE("bits do not depend on the number of stages, of micro-batches, or on t
 
 TEST_CASE("without a rule for stages, the same program accumulates gradients with the same bits", "[1]") {
   if (communicator{}.size() != 1) return;
-  auto const with    = outcome_on<piped<1>, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
-  auto const without = outcome_on<plain, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
+  auto const with =
+      outcome_on<piped<1>, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
+  auto const without =
+      outcome_on<plain, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
   CHECK(with.losses[0] == without.losses[0]);
   expect_part_of(with.gradients, without.gradients);
 }
 
 TEST_CASE("a checkpoint of several stages is that of one, and any number of stages goes on from it") {
   if (communicator{}.size() != 4) return;
-  auto const folder = [](char const* name) { return "pipeline_" + std::string{name}; };
-  auto& m          = processes<grid<4, 1, 1>>(communicator{});
+  auto const folder       = [](char const* name) { return "pipeline_" + std::string{name}; };
+  auto& m                 = processes<grid<4, 1, 1>>(communicator{});
   static auto const alone = communicator{}.split(m.rank());
   auto& solo              = processes<grid<1, 1, 1>>(alone);
   training<piped<4>, 4> four{m};

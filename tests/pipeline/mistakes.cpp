@@ -42,16 +42,22 @@ std::string said_in_step(F const& f) {
 TEST_CASE("a step of a pipeline that does what only the whole program can", "[1]") {
   if (communicator{}.size() != 1) return;
   auto& m = machine_here();
-  CHECK(said_in_step([](auto& w) { (void)sum(w).value(); }).starts_with("value() shows the elements of one stage"));
-  CHECK(said_in_step([](auto& w) { (void)w.local(); }).starts_with("local() shows the elements of one stage"));
+  CHECK(said_in_step([](auto& w) {
+          (void)sum(w).value();
+        }).starts_with("value() shows the elements of one stage"));
+  CHECK(
+      said_in_step([](auto& w) { (void)w.local(); }).starts_with("local() shows the elements of one stage"));
   CHECK(said_in_step([](auto& w) { backward(sum(w)); }).starts_with("backward in a stage of a pipeline"));
-  CHECK(said_in_step([](auto& w) { sgd{}.step(parameters(w)); }).starts_with("an optimizer steps while a stage works"));
+  CHECK(said_in_step([](auto& w) {
+          sgd{}.step(parameters(w));
+        }).starts_with("an optimizer steps while a stage works"));
   CHECK(said_in_step([&m](auto& w) {
           (void)accumulate<1>(m, [&](extent) { return sum(w); });
         }).starts_with("accumulate in a stage of a pipeline"));
   CHECK(said_in_step([](auto& w) { (void)hand_on(w, 1); }).find("expected a later stage than 0, got 1") !=
         std::string::npos);
-  CHECK(said_in_step([&m](auto&) { at_stage<piped> const there{m, 3}; }) == "expected a stage from 0 to 0, got 3");
+  CHECK(said_in_step([&m](auto&) { at_stage<piped> const there{m, 3}; }) ==
+        "expected a stage from 0 to 0, got 3");
   CHECK(said_in_step([](auto&) {}) == "nothing");
   CHECK(m.tape_is_empty());
   CHECK(m.stage() == -1);

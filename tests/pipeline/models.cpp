@@ -32,7 +32,8 @@ struct pair_of_pairs : mesh<stages<2>, cols> {};
 template<int K>
 struct piped : layout<line<K>, staged<stages<K>>> {};
 struct piped_and_split
-    : layout<pair_of_pairs, staged<stages<2>>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {};
+    : layout<pair_of_pairs, staged<stages<2>>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {
+};
 struct plain : layout<line<1>> {};
 
 template<bool Tied>

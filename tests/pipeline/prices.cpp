@@ -37,8 +37,8 @@ static_assert(price<four, one_f_one_b>.stage(2).peak_bytes() == 79744);
 static_assert(price<four, one_f_one_b>.stage(3).peak_bytes() == 64040);
 static_assert(price<four, one_f_one_b>.peak_bytes() == 128512, "the figure of all is that of the dearest");
 
-// A boundary is 4 bytes of 32 / 8 sequences of 6 positions of 16 numbers: an inner stage hands on and back 8 of
-// each, and its share of the all-reduce of one loss over 4 stages.
+// A boundary is 4 bytes of 32 / 8 sequences of 6 positions of 16 numbers: an inner stage hands on and back 8
+// of each, and its share of the all-reduce of one loss over 4 stages.
 constexpr extent boundary = 4 * 4 * 6 * 16;
 static_assert(boundary == 1536);
 static_assert(price<four, one_f_one_b>.stage(0).bytes_sent<stages<4>>() == 8 * boundary + 2 * 4 * 3 / 4);
@@ -72,7 +72,8 @@ static_assert(price<plain, one_f_one_b>.calls() == 0);
 
 // ---- where blocks are
 
-static_assert(nn::stage_of<four>(0, 8) == 0 && nn::stage_of<four>(1, 8) == 0 && nn::stage_of<four>(2, 8) == 1);
+static_assert(nn::stage_of<four>(0, 8) == 0 && nn::stage_of<four>(1, 8) == 0 &&
+              nn::stage_of<four>(2, 8) == 1);
 static_assert(nn::stage_of<four>(7, 8) == 3 && nn::stage_of<plain>(7, 8) == 0);
 static_assert(std::is_same_v<nn::cut_verdict<four, 4>, legal>);
 static_assert(std::is_same_v<nn::cut_verdict<four, 3>, nn::more_stages_than_blocks<4, 3>>);

@@ -106,8 +106,8 @@ struct net {
         auto y = a;
         for (int j = first; j < end; ++j) {
           auto const number = stream * blocks_of_net + static_cast<std::uint64_t>(j);
-          auto z = blocks[static_cast<std::size_t>(j)](y, random_key{.seed = 7, .stream = number});
-          y      = std::move(z);
+          auto z            = blocks[static_cast<std::size_t>(j)](y, random_key{.seed = 7, .stream = number});
+          y                 = std::move(z);
         }
         return y;
       };

@@ -203,6 +203,24 @@ struct verdict_words<axis_splits_dim_twice<Axis, D>> {
   }
 };
 
+template<class Axis, class D>
+struct verdict_words<axis_of_stages_splits_dim<Axis, D>> {
+  template<class Text>
+  static constexpr void append(Text& out) {
+    detail::append(out, "the layout has its stages along ", name<Axis>, ", and splits ", name<D>,
+                   " over it: stages share no tensor, so the axis splits no dimension");
+  }
+};
+
+template<class First, class Second>
+struct verdict_words<two_axes_of_stages<First, Second>> {
+  template<class Text>
+  static constexpr void append(Text& out) {
+    detail::append(out, "the layout has stages along ", name<First>, " and along ", name<Second>,
+                   ": they lie along one axis");
+  }
+};
+
 /// A text at exactly its length: what a constant keeps of a page. `Page` has a static function
 /// `write(page&)`.
 template<class Page>
