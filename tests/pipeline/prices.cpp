@@ -70,6 +70,51 @@ static_assert(price<piped<1>, one_f_one_b>.stage(0).flops() == price<plain, one_
 static_assert(price<piped<1>, one_f_one_b>.stage(0).peak_bytes() == price<plain, one_f_one_b>.peak_bytes());
 static_assert(price<plain, one_f_one_b>.calls() == 0);
 
+// ---- modelled seconds
+
+// Where a pass takes one unit forward and one backward, and messages take none, the bubble is (K-1)/(M+K-1).
+struct width : dim<4> {};
+template<Layout L>
+struct equal_stages {
+  std::vector<parameter<double, L, width, model>> weights;
+  machine<L>* m;
+  constexpr explicit equal_stages(machine<L>& on) : m{&on} {
+    for (int k = 0; k < stage_count<L>; ++k) {
+      at_stage<L> const here{on, k};
+      weights.emplace_back(on);
+    }
+  }
+  constexpr auto step() {
+    return accumulate<8>(*m, [this](extent) {
+      auto x = tensor<double, L, width>{*m};
+      for (int k = 0; k < stage_count<L>; ++k) {
+        auto const y = hand_on(x, k);
+        auto const z = einsum<model>(y, weights[static_cast<std::size_t>(k)]);
+        x            = einsum<width>(z, weights[static_cast<std::size_t>(k)]);
+      }
+      return sum(x);
+    });
+  }
+};
+constexpr machine_model only_products{.flops_per_second        = 1,
+                                      .memory_bytes_per_second = 1e30,
+                                      .seconds_per_byte_added  = 0,
+                                      .within_node             = {},
+                                      .between_nodes           = {}};
+constexpr auto even       = dry_run<equal_stages, piped<4>>().time(only_products);
+constexpr double per_pass = 2.0 * 2 * 4 * 16;  // flops of two products
+// the first stage's input needs no gradient, so its backward pass is shorter: it is the last to end all the
+// same
+static_assert(even.busy[1] == 8 * 3 * per_pass, "a backward pass has twice the products of a forward pass");
+static_assert(even.passes <= (8 + 3) * 3 * per_pass && even.passes > (8 + 2) * 3 * per_pass);
+static_assert(even.bubble() > 0.2 && even.bubble() < 0.35, "(K - 1) / (M + K - 1) is 3/11");
+constexpr auto of_net = price<four, one_f_one_b>.time();
+static_assert(of_net.total() > of_net.busy[3] && of_net.total() < 4 * of_net.busy[3]);
+static_assert(price<piped<1>, one_f_one_b>.time().bubble() < 1e-9);
+// one stage takes as long as without stages
+static_assert(price<piped<1>, one_f_one_b>.time().total() < 1.001 * price<plain, one_f_one_b>.time().total());
+static_assert(price<piped<1>, one_f_one_b>.time().total() > 0.999 * price<plain, one_f_one_b>.time().total());
+
 // ---- where blocks are
 
 static_assert(nn::stage_of<four>(0, 8) == 0 && nn::stage_of<four>(1, 8) == 0 &&

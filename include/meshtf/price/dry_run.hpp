@@ -40,13 +40,14 @@ constexpr auto result_of_step(Program& program) {
 namespace detail {
 
 template<Layout L, class F>
-consteval cost<typename L::mesh_type> price_function(F const& f, threads t, int stage) {
+consteval cost<typename L::mesh_type> price_function(F const& f, threads t, int stage, stage_passes& passes) {
   ledger<typename L::mesh_type> m{t};
   if constexpr (is_staged<L>) m.template stand_at<stage_axis<L>>(stage);
   f.template operator()<dry<actual<L>>>(m);
   m.unwind_tape(false);
   // some value is kept in a place that outlives f
   if (m.live_bytes() != 0) values_outlive_the_dry_run();
+  passes = m.passes();
   return m.noted();
 }
 
@@ -69,7 +70,7 @@ consteval auto dry_run(F f, threads t = {}) {
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
   if constexpr (is_staged<L> && is_template) {
     staged_cost<typename L::mesh_type, stage_count<L>> all;
-    for (int k = 0; k < stage_count<L>; ++k) all.stage(k) = detail::price_function<L>(f, t, k);
+    for (int k = 0; k < stage_count<L>; ++k) all.stage(k) = detail::price_function<L>(f, t, k, all.passes(k));
     return all;
   } else {
     ledger<typename L::mesh_type> m{t};
@@ -86,6 +87,7 @@ namespace detail {
 template<Mesh M>
 struct priced_step {
   cost<M> step;
+  stage_passes passes;
   extent left;  // bytes that are alive after the program
 };
 
@@ -106,6 +108,7 @@ consteval auto price_step(threads t, int stage, A... arguments) {
     }
     m.unwind_tape(false);
     priced.step = m.noted();
+    if constexpr (is_staged<L>) priced.passes = m.passes();
   }
   priced.left = m.live_bytes();
   return priced;
@@ -117,7 +120,8 @@ consteval auto price_stages(threads t, A... arguments) {
   for (int k = 0; k < stage_count<L>; ++k) {
     auto priced = price_step<Program, L>(t, k, arguments...);
     if (priced.left != 0) values_outlive_the_dry_run();
-    all.stage(k) = priced.step;
+    all.stage(k)  = priced.step;
+    all.passes(k) = priced.passes;
   }
   return all;
 }

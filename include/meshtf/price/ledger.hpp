@@ -8,6 +8,7 @@
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/held_list.hpp>
 #include <meshtf/price/machine.hpp>
+#include <meshtf/price/stage_passes.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -33,7 +34,8 @@ public:
 
   /// Forgets what has been noted. What lives goes on living, and the peak is counted from here.
   constexpr void start_over() {
-    cost_ = {};
+    cost_   = {};
+    passes_ = {};
     this->begin_notes(&cost_);
     held_.start_over();
   }
@@ -184,6 +186,18 @@ public:
   constexpr void unslice(reshard_move const&, T const*, T*) {}
 
   // ---- between stages
+  constexpr void begin_pass(bool backward, int micro_batch) {
+    machine_base<ledger<M>, M>::begin_pass(backward, micro_batch);
+    passes_.note(
+        {backward, micro_batch, cost_.flops(), cost_.elementwise_bytes(), cost_.collectives().size()});
+  }
+  constexpr void end_passes() {
+    machine_base<ledger<M>, M>::end_passes();
+    passes_.note({false, -1, cost_.flops(), cost_.elementwise_bytes(), cost_.collectives().size()});
+  }
+  /// What had been noted when each pass began.
+  constexpr stage_passes const& passes() const { return passes_; }
+
   struct request_type {};
   template<class T>
   constexpr void begin_handing_on(T const*, extent n, axis_set over, int, bool, request_type&) {
@@ -197,6 +211,7 @@ private:
   cost<M> cost_{};
   int threads_ = 1;
   std::array<extent, max_axes> coordinates_{};
+  stage_passes passes_{};
   held_list held_{};
 };
 

@@ -200,7 +200,8 @@ public:
   constexpr tape_entry* exchange_tape(tape_entry* other) { return std::exchange(last_, other); }
   /// Another forward or backward pass begins. What was sent in the one before may still be in flight; it ends
   /// when this one first sends in the same direction.
-  constexpr void begin_pass() { ++pass_; }
+  constexpr void begin_pass(bool /*backward*/, int /*micro_batch*/) { ++pass_; }
+  constexpr void end_passes() { ++pass_; }
   constexpr long pass() const { return pass_; }
   /// The messages that this stage has sent to a later stage, or (`back`) to an earlier one.
   constexpr detail::message_in_flight*& in_flight(bool back) { return in_flight_[back ? 1 : 0]; }

@@ -1,13 +1,31 @@
 // staged_cost: what a pipeline costs the processes of each of its stages.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include <meshtf/price/cost.hpp>
+#include <meshtf/price/stage_passes.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+
+/// Modelled seconds of a step that is a pipeline of `K` stages.
+template<int K>
+struct staged_time {
+  std::array<double, std::size_t{K}> busy{};  // of each stage, within the passes
+  double passes = 0;                          // from the first pass to the end of the last one of any stage
+  double others = 0;                          // what comes before and after: of the longest stage
+
+  constexpr double total() const { return passes + others; }
+  /// The share of the stages' time in which they wait.
+  constexpr double bubble() const {
+    double work = 0;
+    for (double const b : busy) work += b;
+    return passes > 0 ? 1 - work / (K * passes) : 0;
+  }
+};
 
 /// The cost of each of `K` stages, which `dry_run` predicts under a layout with stages. All processes of a
 /// stage cost the same. Its own figures are each the largest of any stage, so a budget that the pipeline
@@ -25,6 +43,38 @@ public:
   /// The cost of a process of stage number `k`.
   constexpr cost<M> const& stage(int k) const { return stages_[static_cast<std::size_t>(k)]; }
   constexpr cost<M>& stage(int k) { return stages_[static_cast<std::size_t>(k)]; }
+
+  /// What a process of stage number `k` had done when each of its passes began.
+  constexpr stage_passes const& passes(int k) const { return passes_[static_cast<std::size_t>(k)]; }
+  constexpr stage_passes& passes(int k) { return passes_[static_cast<std::size_t>(k)]; }
+
+  /// Modelled seconds of the step: the passes in the order of the schedule, each as long as its own work and
+  /// collectives, and not before what it needs has come from the neighbouring stage. A message takes its time
+  /// on the link and none of its sender. Before and after the passes, the longest of all stages counts.
+  constexpr staged_time<K> time(machine_model const& machine = {}) const {
+    staged_time<K> t;
+    std::array<std::size_t, std::size_t{K}> at{};
+    while (at[0] < passes(0).count) {  // one turn for each `accumulate`
+      double before = 0;
+      for (int k = 0; k < K; ++k) {
+        auto const i          = at[static_cast<std::size_t>(k)];
+        pass_begin const from = i == 0 ? pass_begin{} : passes(k)[i - 1];
+        before                = std::max(before, seconds_between(k, from, passes(k)[i], machine));
+      }
+      t.others += before;
+      run_passes(at, t, machine);
+    }
+    double after = 0;
+    for (int k = 0; k < K; ++k) {
+      auto const& c = stage(k);
+      after         = std::max(
+          after, seconds_between(
+                     k, passes(k).count == 0 ? pass_begin{} : passes(k)[at[static_cast<std::size_t>(k)] - 1],
+                     {false, -1, c.flops(), c.elementwise_bytes(), c.collectives().size()}, machine));
+    }
+    t.others += after;
+    return t;
+  }
 
   // ---- of each figure, the largest
   template<MeshAxis... A>
@@ -67,6 +117,72 @@ public:
   friend constexpr bool operator==(staged_cost const&, staged_cost const&) = default;
 
 private:
+  /// What a stage does between two moments, but for sending to other stages.
+  constexpr double seconds_between(int k, pass_begin const& from, pass_begin const& to,
+                                   machine_model const& machine) const {
+    double seconds =
+        static_cast<double>(to.flops - from.flops) / machine.flops_per_second +
+        static_cast<double>(to.elementwise_bytes - from.elementwise_bytes) / machine.memory_bytes_per_second;
+    for (std::size_t i = from.calls; i < to.calls; ++i)
+      if (auto const& c = stage(k).collectives()[i]; c.kind != collective::hand_on)
+        seconds += cost<M>::seconds_of(c, machine);
+    return seconds;
+  }
+  /// What it sends to a neighbouring stage between them.
+  constexpr double seconds_on_link(int k, pass_begin const& from, pass_begin const& to,
+                                   machine_model const& machine) const {
+    double seconds = 0;
+    for (std::size_t i = from.calls; i < to.calls; ++i)
+      if (auto const& c = stage(k).collectives()[i]; c.kind == collective::hand_on)
+        seconds += cost<M>::seconds_of(c, machine);
+    return seconds;
+  }
+
+  /// The passes up to the next end, from the entries `at`, which move behind it.
+  constexpr void run_passes(std::array<std::size_t, std::size_t{K}>& at, staged_time<K>& t,
+                            machine_model const& machine) const {
+    constexpr std::size_t most = stage_passes::max_count;
+    struct arrivals {
+      std::array<double, most> forward{};   // when the result of a forward pass is at the next stage
+      std::array<double, most> backward{};  // ... and the gradient at the one before; -1: not yet
+      double now = 0;
+    };
+    std::array<arrivals, std::size_t{K}> all{};
+    for (arrivals& a : all) {
+      a.forward.fill(-1);
+      a.backward.fill(-1);
+    }
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (int k = 0; k < K; ++k) {
+        auto const stage_number = static_cast<std::size_t>(k);
+        arrivals& own           = all[stage_number];
+        std::size_t& i          = at[stage_number];
+        for (; passes(k)[i].micro_batch >= 0; ++i) {
+          pass_begin const& pass = passes(k)[i];
+          auto const micro_batch = static_cast<std::size_t>(pass.micro_batch);
+          double there           = 0;
+          if (!pass.backward && k > 0) there = all[stage_number - 1].forward[micro_batch];
+          if (pass.backward && k + 1 < K) there = all[stage_number + 1].backward[micro_batch];
+          if (there < 0) break;
+          double const begin = std::max(own.now, there);
+          double const work  = seconds_between(k, pass, passes(k)[i + 1], machine);
+          double const link  = seconds_on_link(k, pass, passes(k)[i + 1], machine);
+          own.now            = begin + work;
+          t.busy[stage_number] += work;
+          (pass.backward ? own.backward : own.forward)[micro_batch] = own.now + link;
+          goes_on                                                   = true;
+        }
+      }
+    }
+    double end = 0;
+    for (int k = 0; k < K; ++k) {
+      end = std::max(end, all[static_cast<std::size_t>(k)].now);
+      ++at[static_cast<std::size_t>(k)];
+    }
+    t.passes += end;
+  }
+
   template<class F>
   constexpr extent largest(F const& f) const {
     extent found = 0;
@@ -76,6 +192,7 @@ private:
   }
 
   std::array<cost<M>, std::size_t{K}> stages_{};
+  std::array<stage_passes, std::size_t{K}> passes_{};
 };
 
 }  // namespace v0

@@ -64,7 +64,7 @@ public:
 
   template<class F>
   constexpr void forward(F const& step, int i) {
-    m_.begin_pass();
+    m_.begin_pass(false, i);
     work_on_stage<L>(m_, 0);
     losses_[at(i)] = m_.template create<Loss>(step(extent{i}));
     if (m_.stage() != last) throw_step_ends_early(m_.stage(), last);
@@ -72,7 +72,7 @@ public:
   }
 
   constexpr void backward(int i) {
-    m_.begin_pass();
+    m_.begin_pass(true, i);
     m_.exchange_tape(std::exchange(tapes_[at(i)], nullptr));
     work_on_stage<L>(m_, stage_);
     if (stage_ == last) run_backward(*losses_[at(i)]);
@@ -95,6 +95,7 @@ public:
 
   /// The sum of the losses, on all stages.
   constexpr data_type total() {
+    m_.end_passes();
     end_messages(m_, false);
     end_messages(m_, true);
     m_.work_on(-1, false, 0);
