@@ -2,6 +2,8 @@
 // layout with stages, a pipeline.
 #pragma once
 
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/ops/function/pipeline.hpp>
@@ -101,6 +103,44 @@ constexpr auto accumulate(Machine& m, F const& step) {
       if constexpr (accepted<verdict>) return detail::run_pipeline<layout, N, Schedule>(m, step);
       else return rejected{};
     }
+  }
+}
+
+/// The mean over all micro-batches of what `step(i)` sums up: `weight(i)` is the number of terms in it, such
+/// as the tokens that count. All weights are computed before the first micro-batch, from data that all stages
+/// have, and each loss is divided by their sum; so micro-batches of different numbers of terms count by term,
+/// as in one batch.
+///
+///     auto loss = accumulate<8>(m, [&](extent i) { return sum(masked_losses(i)); },
+///                                  [&](extent i) { return sum(mask(i)); });
+///
+/// Errors: as above; `usage_error` on all processes if the weights add up to 0.
+template<int N, class Schedule = one_forward_one_backward, class Machine, class F, class W>
+  requires requires(W const& weight) {
+    typename Machine::mesh_type;
+    weight(extent{0});
+  }
+constexpr auto accumulate(Machine& m, F const& step, W const& weight) {
+  static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
+  using loss_type   = decltype(step(extent{0}));
+  using weight_type = decltype(weight(extent{0}));
+  if constexpr (detail::AnyRejected<loss_type, weight_type>) {
+    return rejected{};
+  } else {
+    static_assert(
+        std::is_same_v<std::remove_cvref_t<decltype(stop_gradient(std::declval<loss_type const&>()))>,
+                       std::remove_cvref_t<decltype(stop_gradient(std::declval<weight_type const&>()))>>,
+        "meshtf: a weight is a finished number of the type of the loss: sum(cast<float>(mask))");
+    auto terms = stop_gradient(weight(extent{0}));
+    for (extent i = 1; i < N; ++i) {
+      auto sum = terms + stop_gradient(weight(i));
+      terms    = std::move(sum);
+    }
+    if constexpr (Machine::computes)
+      if (terms.value() == 0)
+        throw usage_error("expected the weights of " + std::to_string(N) +
+                          " micro-batches to add up to more than 0: no term counts");
+    return accumulate<N, Schedule>(m, [&step, &terms](extent i) { return step(i) / terms; });
   }
 }
 
