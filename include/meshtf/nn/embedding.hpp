@@ -23,7 +23,10 @@ struct embedding {
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids, std::source_location at = std::source_location::current()) const {
-    return gather<Vocab>(table, ids, at);
+    if constexpr (meshtf::detail::AnyRejected<Ids>) return gather<Vocab>(table, ids, at);
+    else if constexpr (detail::is_kept_elsewhere<Ids, parameter<T, L, Vocab, Model>>)
+      return gather<Vocab>(reshard<actual<meshtf::detail::layout_in<Ids>>>(table, at), ids, at);
+    else return gather<Vocab>(table, ids, at);
   }
   /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.
   template<class X>

@@ -141,6 +141,32 @@ constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduc
       });
 }
 
+/// Adds `dz`, the gradient of `x` after the moves of `Plan`, to the gradient of x: moved back, with its
+/// partial sums. `dz_unreduced` are the axes over which it is unreduced; a sum over an axis that splits x is
+/// reduce-scattered, others stay unreduced.
+template<class Plan, class T, class L, class... D, class Z>
+constexpr void contribute_moved(tensor<T, L, D...> const& x, Z const& dz, axis_set dz_unreduced) {
+  using operand   = tensor<T, L, D...>;
+  using mesh_type = typename L::mesh_type;
+  dz.machine().because(
+      &reason_to_move<actual<typename Z::layout_type>, typename Z::shape_type, actual<L>, shape<D...>>);
+  constexpr axis_set split = split_over<L, shape<D...>>;
+  bool fits                = false;
+  with_moves<Plan::to, Plan::from, mesh_type>(
+      dz_unreduced & split, dz_unreduced & ~split, [&](reshard_steps const& back) {
+        fits = back.fault.reason == reshard_fault::none;
+        if (fits) contribute(x, relocated<operand>(dz, back), dz_unreduced & ~split);
+      });
+  if (fits) return;
+  // the moves back can't add up these sums, so they are finished first
+  static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.reason == reshard_fault::none,
+                "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
+                "intermediate layout");
+  auto whole = dz;
+  finish_in_place(whole, dz_unreduced);
+  contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));
+}
+
 /// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `unreduced` are the axes over which
 /// x is unreduced as a partial value. `steps` are the moves of a finished value; if x stands for local terms
 /// that are handed through, they touch none of the axes over which it may be unreduced.
@@ -150,7 +176,6 @@ constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduc
 /// the gradient is padded with zeros; it then is unreduced over the axes of the slice and sends nothing now.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set unreduced, reshard_steps const& steps) {
-  using mesh_type = typename L::mesh_type;
   x.machine().because(&reason_to_move<actual<L>, shape<D...>, actual<typename Result::layout_type>,
                                       typename Result::shape_type>);
   Result z = relocated_partial<Result, Plan>(x, unreduced, steps);
@@ -165,23 +190,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set unreduced, resha
           contribute(x, unsliced<operand>(dz, *moves), dz_unreduced | axes_of_moves(*moves));
           return;
         }
-        dz.machine().because(&reason_to_move<actual<typename Result::layout_type>,
-                                             typename Result::shape_type, actual<L>, shape<D...>>);
-        constexpr axis_set split = split_over<L, shape<D...>>;
-        bool fits                = false;
-        with_moves<Plan::to, Plan::from, mesh_type>(
-            dz_unreduced & split, dz_unreduced & ~split, [&](reshard_steps const& back) {
-              fits = back.fault.reason == reshard_fault::none;
-              if (fits) contribute(x, relocated<operand>(dz, back), dz_unreduced & ~split);
-            });
-        if (fits) return;
-        // the moves back can't add up these sums, so they are finished first
-        static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.reason == reshard_fault::none,
-                      "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
-                      "intermediate layout");
-        auto whole = dz;
-        finish_in_place(whole, dz_unreduced);
-        contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));
+        contribute_moved<Plan>(x, dz, dz_unreduced);
       },
       stays_unreduced);
   return z;

@@ -7,6 +7,8 @@
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
+#include <meshtf/tensor/relocate.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -45,12 +47,33 @@ constexpr decltype(auto) converted(tensor<T, L, D...> const& x) {
   else return each<U, shape<D...>>(conversion<U, T>{}, x);
 }
 
+/// `x` in the elements and under the layout of `P`, for one product: itself, converted, then moved, so that
+/// what is sent has the elements in which it is used.
+template<class P, class T, class L, class... D>
+constexpr decltype(auto) used_with(tensor<T, L, D...> const& x) {
+  using own  = actual<L>;
+  using used = actual<layout_in<P>>;
+  if constexpr (std::is_same_v<own, used>) {
+    return converted<element_in<P>>(x);
+  } else {
+    x.machine().because(&reason_to_move<own, shape<D...>, used, shape<D...>>);
+    return relocated<tensor<element_in<P>, layout_in<P>, D...>>(converted<element_in<P>>(x),
+                                                                reshard_plan<own, used, shape<D...>>::steps);
+  }
+}
+
 /// Contributes the product of dz and the other operand. Where it is computed from local terms of a sum over
-/// `unreduced`, it is unreduced over those axes too.
+/// `unreduced`, it is unreduced over those axes too. If x is kept under another layout than it is used in,
+/// the gradient moves back: what is unreduced over the axes that split x is reduce-scattered.
 template<class T, class L, class... X, class DZ, class Y>
 constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set unreduced, DZ const& dz, Y const& y) {
+  using used   = actual<typename DZ::layout_type>;
   auto const g = contracted<shape<X...>>(dz, y);
-  contribute(x, converted<T>(g.value), g.unreduced | unreduced, g.why);
+  if constexpr (std::is_same_v<actual<L>, used>)
+    contribute(x, converted<T>(g.value), g.unreduced | unreduced, g.why);
+  else
+    contribute_moved<relocation<actual<L>, shape<X...>, used, shape<X...>>>(x, converted<T>(g.value),
+                                                                            g.unreduced | unreduced);
 }
 
 /// What becomes of a sum over a split dimension: it is reduced over the axes, or stays a partial sum.
@@ -58,21 +81,20 @@ enum class sum_policy : std::uint8_t { reduce, keep_partial };
 
 /// Contracts p and q, and records the backward function. With `sum_policy::reduce` the product of two tensors
 /// is reduced over the axes of the summed dimensions; all other sums stay unreduced. If q has other elements,
-/// it is converted to those of p for the product, and once more for the gradient of p: the tape keeps q,
-/// which as a weight lives anyway, and not its image.
+/// or another layout, it is converted and moved to those of p for the product, and once more for the gradient
+/// of p: the tape keeps q, which as a weight lives anyway, and not its image.
 template<sum_policy Policy, class Out, Operand P, Operand Q>
 constexpr auto contract_and_record(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
   auto const& x = local_terms(p);
   auto const& y = local_terms(q);
   x.machine().begin_operation(name, at);
-  auto z = contracted<Out>(x, converted<element_in<P>>(y));
+  auto z = contracted<Out>(x, used_with<P>(y));
   if constexpr (Policy == sum_policy::reduce) reduce_unless_partial<P, Q>(z);
   if (wants_gradient(x, y))
     record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()),
                      x_unreduced = unreduced_axes_of(p), y_unreduced = unreduced_axes_of(q)](auto const& dz) {
-      if (x.needs_gradient())
-        contribute_product(x.target(), y_unreduced, dz, converted<element_in<P>>(y.value()));
+      if (x.needs_gradient()) contribute_product(x.target(), y_unreduced, dz, used_with<P>(y.value()));
       if (y.needs_gradient()) contribute_product(y.target(), x_unreduced, dz, x.value());
     });
   if constexpr (Policy == sum_policy::reduce && !PartialSum<P> && !PartialSum<Q>) {
