@@ -89,10 +89,11 @@ struct two_axes_of_stages {};
 
 namespace detail {
 
+/// Whether a rule splits no dimension: it says something else of the layout.
 template<class R>
-inline constexpr bool is_stage_rule = false;
+inline constexpr bool is_other_rule = false;
 template<class Axis, auto Cut>
-inline constexpr bool is_stage_rule<staged<Axis, Cut>> = true;
+inline constexpr bool is_other_rule<staged<Axis, Cut>> = true;
 
 /// No rule of a layout says where stages lie.
 struct no_stages {
@@ -166,13 +167,13 @@ template<class Kept, class... Rules>
 struct split_rules : std::type_identity<Kept> {};
 template<class... Kept, class Rule, class... Rest>
 struct split_rules<std::tuple<Kept...>, Rule, Rest...>
-    : split_rules<std::conditional_t<is_stage_rule<Rule>, std::tuple<Kept...>, std::tuple<Kept..., Rule>>,
+    : split_rules<std::conditional_t<is_other_rule<Rule>, std::tuple<Kept...>, std::tuple<Kept..., Rule>>,
                   Rest...> {};
 
 template<bool Sound, class... Rules>
 consteval auto map_of_rules() {
   if constexpr (!Sound) return hana::make_map();
-  else if constexpr ((is_stage_rule<Rules> || ...))
+  else if constexpr ((is_other_rule<Rules> || ...))
     return map_of(static_cast<typename split_rules<std::tuple<>, Rules...>::type*>(nullptr));
   else
     return hana::make_map(

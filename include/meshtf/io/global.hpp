@@ -61,7 +61,8 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& global) {
 }
 
 /// All elements of `x` as an xtensor array, on every process. Every process of the mesh calls it: one
-/// all-gather over the axes that split `x`.
+/// all-gather over the axes that split `x`. If one stage of a pipeline has x, the others get it by a
+/// broadcast.
 template<class T, class L, class... D>
 xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x) {
   static_assert(!is_dry<L>,
@@ -71,14 +72,17 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   constexpr axis_set over = split_over<L, shape<D...>>;
   auto const& comm        = m.along(over);
 
+  bool const is_here = !x.handle()->is_absent();
   detail::elements<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
-  if (over == 0) std::copy_n(x.data(), x.size, parts.data());
-  else m.gather_parts(x.data(), x.size, parts.data(), over);
+  if (is_here) {
+    if (over == 0) std::copy_n(x.data(), x.size, parts.data());
+    else m.gather_parts(x.data(), x.size, parts.data(), over);
+  }
 
   std::array<std::size_t, sizeof...(D)> const extents{
       static_cast<std::size_t>(m.counted().template of<D>())...};
   auto global = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
-  for (int rank = 0; rank < comm.size(); ++rank) {
+  for (int rank = 0; is_here && rank < comm.size(); ++rank) {
     // ranks along a set of axes are row-major in the mesh's order
     std::array<extent, max_axes> coordinates{};
     extent left = rank;
@@ -92,6 +96,9 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
         placed_dims<L, shape<D...>>, {coordinates, axis_sizes<mesh_type>}, m.counted(),
         [&](extent local, extent to, extent n) { std::copy_n(part + local, n, global.data() + to); });
   }
+  if constexpr (is_staged<L>)
+    if (int const stage = x.handle()->stage(); stage >= 0)
+      meshtf::broadcast(m.along(stage_axes<L>), global.data(), static_cast<extent>(global.size()), stage);
   return global;
 }
 

@@ -16,7 +16,7 @@ namespace nn {
 /// Press, Wolf, Using the Output Embedding to Improve Language Models (2017).
 template<FloatingElement T, Layout L, Dimension Vocab, Dimension Model>
 struct embedding {
-  parameter<T, L, Vocab, Model> table;
+  kept_parameter<T, L, Vocab, Model> table;
 
   template<class Initialiser>
   constexpr embedding(machine<L>& m, Initialiser const& initialiser) : table{m, initialiser} {}
@@ -24,7 +24,7 @@ struct embedding {
   template<class Ids>
   constexpr auto operator()(Ids const& ids, std::source_location at = std::source_location::current()) const {
     if constexpr (meshtf::detail::AnyRejected<Ids>) return gather<Vocab>(table, ids, at);
-    else if constexpr (detail::is_kept_elsewhere<Ids, parameter<T, L, Vocab, Model>>)
+    else if constexpr (detail::is_kept_elsewhere<Ids, kept_parameter<T, L, Vocab, Model>>)
       return gather<Vocab>(reshard<actual<meshtf::detail::layout_in<Ids>>>(table, at), ids, at);
     else return gather<Vocab>(table, ids, at);
   }

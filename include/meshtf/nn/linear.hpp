@@ -24,7 +24,7 @@ using shape_of = typename as_shape<D>::type;
 template<class T, class L, class S>
 struct parameter_of_shape;
 template<class T, class L, class... D>
-struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L, D...>> {};
+struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<kept_parameter<T, L, D...>> {};
 /// A parameter with elements of type `T` and shape `S`.
 template<class T, class L, class S>
 using parameter_of = typename parameter_of_shape<T, L, S>::type;

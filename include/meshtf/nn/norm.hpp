@@ -13,8 +13,8 @@ namespace nn {
 /// starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
 struct layer_norm {
-  parameter<T, L, Along> scale;
-  parameter<T, L, Along> bias;
+  kept_parameter<T, L, Along> scale;
+  kept_parameter<T, L, Along> bias;
   double epsilon = 1e-5;
 
   constexpr explicit layer_norm(machine<L>& m) : scale{m, constant{1}}, bias{m} {}
@@ -42,7 +42,7 @@ struct layer_norm {
 /// `meshtf::rms_norm` along `Along` with a trained scale that starts at 1.
 template<FloatingElement T, Layout L, Dimension Along>
 struct rms_norm {
-  parameter<T, L, Along> scale;
+  kept_parameter<T, L, Along> scale;
   double epsilon = 1e-5;
 
   constexpr explicit rms_norm(machine<L>& m) : scale{m, constant{1}} {}

@@ -129,7 +129,7 @@ struct relative_bucket {
 template<FloatingElement T, Layout L, Dimension Buckets, Dimension Heads, Dimension Memory,
          Dimension Distance>
 struct relative_bias {
-  parameter<T, L, Buckets, Heads> table;
+  kept_parameter<T, L, Buckets, Heads> table;
   relative_bucket bucket{Buckets::size};
 
   template<class Initialiser>

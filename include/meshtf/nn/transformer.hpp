@@ -22,7 +22,7 @@ namespace nn {
 struct learned_positions {
   template<class T, class L, class Length, class Model>
   struct layer {
-    parameter<T, L, Length, Model> table;
+    kept_parameter<T, L, Length, Model> table;
 
     template<class Initialiser>
     constexpr layer(machine<L>& m, Initialiser const& initialiser) : table{m, initialiser} {}
@@ -141,11 +141,11 @@ struct layer_if<false, Layer> {
 
 template<bool There, class T, class L, class... D>
 struct twin_if {
-  constexpr explicit twin_if(parameter<T, L, D...> const&) {}
+  constexpr explicit twin_if(auto const&) {}
 };
 template<class T, class L, class... D>
-struct twin_if<true, T, L, D...> : twin<T, L, D...> {
-  using twin<T, L, D...>::twin;
+struct twin_if<true, T, L, D...> : twin<T, kept_layout<T, L, shape<D...>>, D...> {
+  using twin<T, kept_layout<T, L, shape<D...>>, D...>::twin;
 };
 
 }  // namespace detail

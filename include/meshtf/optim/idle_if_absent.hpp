@@ -32,11 +32,17 @@ private:
 };
 struct nobody_idles {};
 
+/// Errors: `software_error` while a stage works: the arrays of other stages' parameters would be missing.
 template<class T, class L, class... D>
 constexpr auto idle_if_absent(parameter<T, L, D...> const& w) {
-  if constexpr (is_staged<L>)
+  if constexpr (is_staged<L>) {
+    if (w.machine().stage() >= 0)
+      throw software_error(
+          "an optimizer makes its arrays while a stage works: end the scope of at_stage before prepare");
     return idle_guard<machine<L>>{w.machine(), w.handle()->is_absent(), w.handle()->stage()};
-  else return nobody_idles{};
+  } else {
+    return nobody_idles{};
+  }
 }
 
 /// Makes what an optimizer keeps of the parameters of other stages, so that each stage lists the same arrays

@@ -110,7 +110,7 @@ struct stage_waits_for_ever {};
 
 namespace detail {
 
-enum class schedule_fault : std::uint8_t { none, not_due, before_forward, order, another, waits };
+enum class schedule_fault : std::uint8_t { none, not_due, before_forward, order, another, blocked };
 
 /// What becomes of a schedule whose passes take one unit of time and messages none.
 template<int K>
@@ -188,7 +188,7 @@ public:
       stage const& s = stages_[static_cast<std::size_t>(k)];
       if (s.time > r.ticks) r.ticks = s.time;
       if (r.fault == schedule_fault::none && s.turn < 2 * M) {
-        r.fault = schedule_fault::waits;
+        r.fault = schedule_fault::blocked;
         r.stage = k;
         r.turn  = s.turn;
       }
@@ -275,7 +275,7 @@ template<int Stage, int Turn>
 struct schedule_objection<schedule_fault::another, Stage, Turn>
     : std::type_identity<receives_another_micro_batch<Stage, Turn>> {};
 template<int Stage, int Turn>
-struct schedule_objection<schedule_fault::waits, Stage, Turn>
+struct schedule_objection<schedule_fault::blocked, Stage, Turn>
     : std::type_identity<stage_waits_for_ever<Stage, Turn>> {};
 
 template<class Verdict>

@@ -1,6 +1,7 @@
 // Parameters: tensors that are trained.
 #pragma once
 
+#include <meshtf/core/kept.hpp>
 #include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tensor.hpp>
@@ -81,6 +82,11 @@ private:
     if (!this->handle()->is_absent()) this->machine().count_parameter(base::size * extent{sizeof(T)});
   }
 };
+
+/// A parameter of a layer: under a layout with a rule `kept_over` it is kept in smaller parts than it is used
+/// in.
+template<FloatingElement T, Layout L, Dimension... D>
+using kept_parameter = parameter<T, kept_layout<T, L, shape<D...>>, D...>;
 
 }  // namespace v0
 }  // namespace meshtf

@@ -108,12 +108,16 @@ MESHTF_DEFINE std::string spelled_names(std::span<std::string_view const> names)
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_of_another_stage(call_site const& site, int made_on, int read_on) {
-  std::string const there = std::to_string(made_on);
+  std::string const there  = std::to_string(made_on);
+  std::string const reader = *site.operation == '\0' ? "the program" : spelled_site(site);
   if (read_on < 0)
-    throw software_error(spelled_site(site) + " reads a value of stage " + there +
+    throw software_error(reader + " reads a value of stage " + there +
                          " on all processes: run what works on stages in accumulate<M>(m, step)");
   std::string const here = std::to_string(read_on);
-  throw software_error(spelled_site(site) + " reads a value of stage " + there + " on stage " + here +
+  if (read_on < made_on)
+    throw software_error(reader + " reads a value of stage " + there + " on stage " + here +
+                         ", which works before: compute it there");
+  throw software_error(reader + " reads a value of stage " + there + " on stage " + here +
                        ": hand it on, hand_on(x, " + here + "), or compute it there");
 }
 
