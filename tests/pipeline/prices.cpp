@@ -1,5 +1,5 @@
 // The price of each stage, as it was counted on processes and worked out by hand: bytes of a boundary, what a
-// stage holds between its two passes, recomputation, other axes beside that of the stages.
+// stage holds between its two passes, recomputation, axes other than that of the stages.
 #include <meshtf/planning.hpp>
 
 #include "program.hpp"

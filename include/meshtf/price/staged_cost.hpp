@@ -138,7 +138,7 @@ private:
     return seconds;
   }
 
-  /// The passes up to the next end, from the entries `at`, which move behind it.
+  /// The passes up to the next end, from the entries `at`, which move past it.
   constexpr void run_passes(std::array<std::size_t, std::size_t{K}>& at, staged_time<K>& t,
                             machine_model const& machine) const {
     constexpr std::size_t most = stage_passes::max_count;
