@@ -28,12 +28,16 @@ struct cols : axis<2> {};
 template<int K>
 struct line : mesh<stages<K>> {};
 struct pair_of_pairs : mesh<stages<2>, cols> {};
+struct rows : axis<2> {};
+struct pair_of_rows : mesh<stages<2>, rows> {};
 
 template<int K>
 struct piped : layout<line<K>, staged<stages<K>>> {};
 struct piped_and_split
     : layout<pair_of_pairs, staged<stages<2>>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {
 };
+struct piped_and_kept
+    : layout<pair_of_rows, staged<stages<2>>, split<batch, rows>, split<part, rows>, kept_over<rows>> {};
 struct plain : layout<line<1>> {};
 
 template<bool Tied>
@@ -131,6 +135,7 @@ TEST_CASE("a Transformer's losses have the bits of one stage, with a tied table 
     case 4:
       check<piped<4>, true>();
       check<piped_and_split, true>(1e-12);
+      check<piped_and_kept, true>(1e-10);
       break;
     default: break;
   }

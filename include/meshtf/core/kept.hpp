@@ -58,6 +58,12 @@ struct with_rule<layout<M, Kept...>, layout<M, kept_over<Axes...>, Rest...>, Rul
 template<class L, class Rule>
 struct kept_in_parts : with_rule<layout<typename L::mesh_type>, base_layout_of<L>, Rule>::type {};
 
+/// Whether `Kept` is what `L` keeps some parameter under.
+template<class L, class Kept>
+inline constexpr bool is_kept_part_of = false;
+template<class L, class Rule>
+inline constexpr bool is_kept_part_of<L, kept_in_parts<L, Rule>> = true;
+
 enum class keeping : unsigned char { as_it_is, equal_parts, padded_parts };
 struct kept_choice {
   keeping how   = keeping::as_it_is;

@@ -108,6 +108,30 @@ constexpr auto contract_and_record(char const* name, std::source_location at, P 
   }
 }
 
+/// Whether `Y` is a parameter that the layout of `X` keeps in smaller parts (`kept_over`).
+template<class X, class Y>
+inline constexpr bool is_kept_for = false;
+template<Operand X, Tensor Y>
+inline constexpr bool is_kept_for<X, Y> =
+    is_kept_part_of<actual<layout_in<X>>, actual<typename Y::layout_type>>;
+
+/// einsum of x and a parameter that is kept in smaller parts: gathered for the product, and again in the
+/// backward pass.
+template<class Out, Operand X, Tensor Y>
+constexpr auto einsum_with_kept(X const& x, Y const& y, std::source_location at) {
+  using used    = tensor_of<typename Y::element_type, layout_in<X>, typename Y::shape_type>;
+  using verdict = typename product_of<Out, X, used>::verdict;
+  static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
+  constexpr bool all_summed_in_both = summed_only_in<shape_in<X>, shape_in<Y>, Out>::rank == 0 &&
+                                      summed_only_in<shape_in<Y>, shape_in<X>, Out>::rank == 0;
+  static_assert(all_summed_in_both || !accepted<verdict>,
+                "meshtf: a dimension of one operand alone is summed: gather the parameter first, "
+                "einsum<...>(x, reshard<L>(w))");
+  if constexpr (accepted<verdict> && all_summed_in_both)
+    return contract_and_record<sum_policy::reduce, Out>("einsum", at, x, y);
+  else return rejected{};
+}
+
 }  // namespace detail
 
 /// z[Out...] = the sum of x * y over all dimensions but `Out...`, which are named as on the right side of the
@@ -120,35 +144,41 @@ constexpr auto contract_and_record(char const* name, std::source_location at, P 
 /// sent.
 /// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each is unreduced over the axes of the
 /// dimensions it sums over, and the unreduced axes of the other operand.
+/// y may be a `kept_parameter` of x's layout: it is gathered for the product and once more for dx, and dy is
+/// reduce-scattered.
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
 constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  using fit     = detail::operands_fit<X, Y>;
-  using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
-  static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
-  static_assert(NumberElement<detail::element_in<X>>,
-                "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
-  if constexpr (detail::PartialSum<X> && detail::PartialSum<Y>)
-    static_assert(accepted<verdict>,
-                  "meshtf: einsum can't multiply two partial sums: write einsum<...>(finish(p), q)");
-  else if constexpr (detail::PartialSum<X> || detail::PartialSum<Y>)
-    static_assert(
-        accepted<verdict>,
-        "meshtf: this layout can't contract a partial sum with this: write einsum<...>(finish(p), y)");
-  else static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
-  if constexpr (!accepted<first_objection<fit, verdict>>) {
-    return detail::rejected{};
+  if constexpr (detail::is_kept_for<X, Y>) {
+    return detail::einsum_with_kept<shape<Out...>>(x, y, at);
   } else {
-    using only_in_x = detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>;
-    using only_in_y = detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>;
-    if constexpr (only_in_x::rank > 0) {
-      auto const summed = detail::sum_over(only_in_x{}, x, at);
-      return einsum<Out...>(summed, y, at);
-    } else if constexpr (only_in_y::rank > 0) {
-      auto const summed = detail::sum_over(only_in_y{}, y, at);
-      return einsum<Out...>(x, summed, at);
+    using fit     = detail::operands_fit<X, Y>;
+    using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
+    static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
+    static_assert(NumberElement<detail::element_in<X>>,
+                  "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
+    if constexpr (detail::PartialSum<X> && detail::PartialSum<Y>)
+      static_assert(accepted<verdict>,
+                    "meshtf: einsum can't multiply two partial sums: write einsum<...>(finish(p), q)");
+    else if constexpr (detail::PartialSum<X> || detail::PartialSum<Y>)
+      static_assert(
+          accepted<verdict>,
+          "meshtf: this layout can't contract a partial sum with this: write einsum<...>(finish(p), y)");
+    else static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
+    if constexpr (!accepted<first_objection<fit, verdict>>) {
+      return detail::rejected{};
     } else {
-      return detail::contract_and_record<detail::sum_policy::reduce, shape<Out...>>("einsum", at, x, y);
+      using only_in_x = detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>;
+      using only_in_y = detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>;
+      if constexpr (only_in_x::rank > 0) {
+        auto const summed = detail::sum_over(only_in_x{}, x, at);
+        return einsum<Out...>(summed, y, at);
+      } else if constexpr (only_in_y::rank > 0) {
+        auto const summed = detail::sum_over(only_in_y{}, y, at);
+        return einsum<Out...>(x, summed, at);
+      } else {
+        return detail::contract_and_record<detail::sum_policy::reduce, shape<Out...>>("einsum", at, x, y);
+      }
     }
   }
 }
