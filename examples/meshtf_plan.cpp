@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <meshtf/explain/explain.hpp>
+#include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
 #include <meshtf/planning.hpp>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr char const* usage =
     R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
+       meshtf-plan --schedule NAME [--svg FILE]
 
   --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -29,6 +31,7 @@ constexpr char const* usage =
                   all of it (default)
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
   --beside NAME   with --svg: this layout next to the other, each with its step
+  --schedule NAME gpipe or one_forward_one_backward: its passes on 4 stages, over 8 micro-batches
   --help          this text
 )";
 
@@ -157,6 +160,7 @@ struct asked {
   std::string what   = "all";
   std::string svg;
   std::string beside;
+  std::string schedule;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -203,20 +207,21 @@ void say_of_images(asked const& a) {
   // no rules: windows of rows that are split make rows that are split, so no rule can be left out alone
 }
 
-/// Calls f.operator()<L>() for that one of the layouts `All` which has this name.
+/// Calls f.operator()<X>() for that one of the layouts, or of the schedules, `All` which has this name.
 template<class... All>
-struct layouts_by_name {
+struct types_by_name {
   template<class F>
   static void under(std::string_view name, F const& f) {
-    auto const is = [&]<class L> {
-      if (name == meshtf::name_of<L>()) f.template operator()<L>();
+    auto const is = [&]<class X> {
+      if (name == meshtf::name_of<X>()) f.template operator()<X>();
     };
     (is.template operator()<All>(), ...);
   }
 };
-using max_layouts       = layouts_by_name<replicated, data_parallel, model_parallel, mixed>;
-using layouts_of_images = layouts_by_name<of_images::replicated, of_images::data_parallel,
-                                          of_images::model_parallel, of_images::mixed>;
+using max_layouts       = types_by_name<replicated, data_parallel, model_parallel, mixed>;
+using layouts_of_images = types_by_name<of_images::replicated, of_images::data_parallel,
+                                        of_images::model_parallel, of_images::mixed>;
+using schedules         = types_by_name<meshtf::gpipe, meshtf::one_forward_one_backward>;
 
 template<class L>
 inline constexpr auto mlp_step = meshtf::dry_run<mlp, L>();
@@ -228,6 +233,10 @@ inline constexpr auto step_of_images = meshtf::dry_run<of_images::network, L>();
 /// The picture that was asked for, made while this program runs.
 meshtf::svg_text picture(asked const& a) {
   meshtf::svg_text made;
+  if (!a.schedule.empty()) {
+    schedules::under(a.schedule, [&]<class S> { made = meshtf::explain_schedule_svg<S, 4, 8>(); });
+    return made;
+  }
   auto const of = [&]<class All>(All, auto const& cost_under) {
     All::under(a.layout, [&]<class L> {
       if (a.beside.empty()) made = meshtf::explain_svg<L>(cost_under.template operator()<L>());
@@ -273,12 +282,14 @@ int main(int argc, char** argv) {
     asked a;
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help = for_each_option(
-        argc, argv, "--model, --layout, --what, --svg, --beside or --help",
+        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule or --help",
         [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
+          else if (option == "--schedule")
+            a.schedule = among(option, {"gpipe", "one_forward_one_backward"}, next());
           else if (option == "--what")
             a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
           else return false;
@@ -292,7 +303,9 @@ int main(int argc, char** argv) {
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
     if (a.svg.empty()) {
-      if (a.model == "mlp") max_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
+      if (!a.schedule.empty())
+        schedules::under(a.schedule, [&]<class S> { say(meshtf::explain_schedule<S, 4, 8>()); });
+      else if (a.model == "mlp") max_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
       else if (a.model == "transformer")
         max_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
       else layouts_of_images::under(a.layout, [&]<class L> { say_of_images<L>(a); });

@@ -55,6 +55,7 @@
 #include <meshtf/ops/reduce/nth_element.hpp>
 
 #include <meshtf/explain/explain.hpp>
+#include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
 #include <meshtf/ops/function.hpp>
 #include <meshtf/ops/index.hpp>

@@ -95,7 +95,7 @@ if [ -n "$(numbers docs/tutorial.md text)" ]; then
 fi
 times() { sed -E 's/[0-9.]+ (ns|us|ms|s)( |,|$)/TIME\2/g'; }   # modelled: they follow the constants of machine_model
 if [ -n "$(numbers docs/explain.md text)" ]; then
-  "$plan" >"$work/printed" || bad "examples/meshtf-plan failed"
+  { "$plan" && "$plan" --schedule one_forward_one_backward; } >"$work/printed" || bad "examples/meshtf-plan failed"
   times <"$work/printed" >"$work/plan"
   for n in $(numbers docs/explain.md text); do
     block docs/explain.md text "$n" | times >"$work/block"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Opens pages and pictures in headless Chromium, 1280 and 400 pixels wide, on light and on dark: pages.py FOLDER FILE...
 
-Wrong is: an error on the console, text that is cut off or leaves the page, texts that overlap, text that is hard to tell from what is behind it, and
-anything that comes from outside. FOLDER is for copies with a script that looks at them. Without Chromium the check is skipped (status 77).
+Wrong is: an error on the console, text that is cut off or leaves the page, texts that overlap, text that is hard to tell from what is behind it (in a picture,
+a bar that it stands on), and anything that comes from outside. FOLDER is for copies with a script that looks at them. Without Chromium the check is skipped (status 77).
 """
 import html
 import json
@@ -23,6 +23,9 @@ addEventListener('load', () => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const behind = element => {
+    const r = element.getBoundingClientRect();
+    const cell = document.elementsFromPoint((r.left + r.right) / 2, (r.top + r.bottom) / 2).find(e => e.localName === 'path');
+    if (cell && element.closest('svg')) return getComputedStyle(cell).stroke;
     for (let e = element; e; e = e.parentElement) {
       const colour = getComputedStyle(e).backgroundColor;
       if (colour !== 'rgba(0, 0, 0, 0)') return colour;

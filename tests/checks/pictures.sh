@@ -22,6 +22,7 @@ draw() {   # draw FILE OPTION...
 }
 draw transformer_under_mixed.svg --model transformer --layout mixed
 draw mixed_beside_data_parallel.svg --model transformer --layout mixed --beside data_parallel
+draw one_forward_one_backward.svg --schedule one_forward_one_backward
 for file in *; do
   [ -e "$work/$file" ] || { echo "docs/pictures/$file: who draws it? tests/checks/pictures.sh does not"; bad=1; }
 done

@@ -113,20 +113,21 @@ namespace detail {
 enum class schedule_fault : std::uint8_t { none, not_due, before_forward, order, another, blocked };
 
 /// What becomes of a schedule whose passes take one unit of time and messages none.
-template<int K>
+template<int K, int M>
 struct schedule_run {
   schedule_fault fault = schedule_fault::none;
   int stage            = 0;  // of the fault
   int turn             = 0;
   int ticks            = 0;                    // until the last stage has done its last pass
   std::array<int, std::size_t{K}> max_held{};  // micro-batches between their two passes on each stage
+  std::array<std::array<int, std::size_t{2 * M}>, std::size_t{K}> ended_at{};  // the pass of stage and turn
 };
 
 /// The passes of each stage by themselves: each once, in an order that gradients can have.
 template<int K, int M>
-constexpr schedule_run<K> look_at_stages(schedule_table<K, M> const& t) {
+constexpr schedule_run<K, M> look_at_stages(schedule_table<K, M> const& t) {
   using direction = stage_pass::direction;
-  schedule_run<K> r;
+  schedule_run<K, M> r;
   for (int k = 0; k < K; ++k) {
     std::array<bool, std::size_t{M}> begun{};
     int ended = 0;
@@ -176,8 +177,8 @@ public:
   constexpr schedule_simulation(schedule_table<K, M> const& t, int in_flight)
       : t_(t), in_flight_(in_flight) {}
 
-  constexpr schedule_run<K> run() {
-    schedule_run<K> r = look_at_stages(t_);
+  constexpr schedule_run<K, M> run() {
+    schedule_run<K, M> r = look_at_stages(t_);
     if (r.fault != schedule_fault::none) return r;
     for (bool goes_on = true; goes_on && r.fault == schedule_fault::none;) {
       goes_on = false;
@@ -207,7 +208,7 @@ private:
     return channels_[static_cast<std::size_t>(2 * from + (to > from ? 1 : 0))];
   }
   /// The next thing that stage k does, if it can.
-  constexpr bool step(int k, schedule_run<K>& r) {
+  constexpr bool step(int k, schedule_run<K, M>& r) {
     stage& s = stages_[static_cast<std::size_t>(k)];
     if (s.turn == 2 * M) return false;
     stage_pass const p    = t_.at(k, s.turn);
@@ -231,6 +232,8 @@ private:
       }
       ++s.time;
       s.computed = true;
+
+      r.ended_at[static_cast<std::size_t>(k)][static_cast<std::size_t>(s.turn)] = s.time;
     }
     if (to >= 0 && to < K) {
       stage_channel<M>& c = channel(k, to);
@@ -255,7 +258,7 @@ private:
 };
 
 template<class S, int K, int M, class InFlight>
-inline constexpr schedule_run<K> run_of = [] {
+inline constexpr schedule_run<K, M> run_of = [] {
   auto const table = S::template table<K, M>();
   return schedule_simulation<K, M>{table, InFlight::count}.run();
 }();
