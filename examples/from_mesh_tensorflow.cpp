@@ -844,6 +844,41 @@ void micro_batches(process_mesh<grid>& m) {
       accumulate<4>([&](extent i) { return mean(square(micro_batch<batch, quarter>(x, i) * w)) / 4; });
 }
 
+/// A pipeline of two stages, of two processes each, that keeps its weights in parts.
+struct stages : axis<2> {};
+struct stages_and_rows : mesh<stages, rows> {};
+struct part : dim<4> {};
+
+//= || pipelining.SplitPoint.BEGINNING before a layer, DeviceMesh with a pp axis
+struct piped : layout<stages_and_rows, staged<stages>, split<batch, rows>, split<part, rows>> {};
+//= || fully_shard(net, mesh=mesh["dp"]) || params in P("dp"), gathered by jit where they are used
+struct in_parts : layout<stages_and_rows, split<batch, rows>, kept_over<rows>> {};
+
+//= || PipelineStage(net, index, count, device), for each stage || nn.scan with pp sharding (praxis)
+template<Layout L>
+struct stage_block {
+  parameter<float, L, model> scale;
+  explicit stage_block(machine<L>& m) : scale{m, normal{.seed = 1}} {}
+  auto operator()(auto const& x) const { return tanh(x * scale); }
+  auto parameters() { return meshtf::parameters(scale); }
+};
+
+void stages_of_two(process_mesh<stages_and_rows>& m) {
+  tensor<float, piped, batch, model> const x{m};
+  nn::stack<stage_block<piped>, 2> const net{m};
+  //= || Schedule1F1B(stage, n_microbatches=2, loss_fn=loss).step(x) || an own loop of ppermute and grad
+  auto const loss =
+      accumulate<2>(m, [&](extent i) { return mean(square(net(micro_batch<batch, part>(x, i)))) / 2; });
+
+  no_gradient const guard{m};
+  auto const by_hand = accumulate<2>(m, [&](extent i) {
+    auto const y = tanh(micro_batch<batch, part>(x, i));
+    //= || dist.send(y, next), dist.recv(z, previous) || lax.ppermute(y, "stages", [(0, 1)])
+    auto const z = hand_on(y, 1);
+    return sum(z);
+  });
+}
+
 // Compiled alone: it would write files.
 [[maybe_unused]] void files(training<mixed>& t, log_to& log, std::uint64_t step) {
   //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) ||
@@ -902,6 +937,8 @@ int main(int argc, char** argv) {
   settings(t, 0);
   float const loss = t.step().value();
   micro_batches(m);
+  process_mesh<stages_and_rows> in_stages{env.world()};
+  stages_of_two(in_stages);
   if (m.rank() == 0)
     std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
 }

@@ -73,7 +73,8 @@ template<Layout L>
 struct own_model {
   kept_parameter<double, L, vocab, width> up;
   kept_parameter<double, L, width, vocab> down;
-  constexpr own_model(machine<L>& m, std::uint64_t seed) : up{m, normal{seed, 0.1}}, down{m, normal{seed + 1, 0.1}} {}
+  constexpr own_model(machine<L>& m, std::uint64_t seed)
+      : up{m, normal{seed, 0.1}}, down{m, normal{seed + 1, 0.1}} {}
   constexpr auto operator()(tensor<int, L, batch, length> const& ids) const {
     auto const x = one_hot<vocab, double>(ids);
     return einsum<batch, length, vocab>(tanh(einsum<batch, length, width>(x, up)), down);
@@ -93,7 +94,9 @@ struct training {
   machine<L>* m;
 
   constexpr explicit training(machine<L>& on)
-      : net(on, 1), ids{argmax<vocab>(random_normal<double, L, batch, length, vocab>(on, {.seed = 3}))}, m{&on} {
+      : net(on, 1),
+        ids{argmax<vocab>(random_normal<double, L, batch, length, vocab>(on, {.seed = 3}))},
+        m{&on} {
     opt.max_norm = 0.5;
   }
   constexpr auto step() {
@@ -146,9 +149,7 @@ void check() {
 
 TEST_CASE("weights that are kept in parts train as whole ones do") {
   switch (communicator{}.size()) {
-    case 2:
-      check<zero3<2>, data<2>, transformer>();
-      break;
+    case 2: check<zero3<2>, data<2>, transformer>(); break;
     case 4:
       check<zero3<4>, data<4>, transformer>();
       check<zero3<4>, data<4>, llama>();

@@ -72,6 +72,10 @@ constexpr int stage_of(int block, int blocks) {
   }
 }
 
+/// Where each of `K` stages begins, and the number of blocks.
+template<int K>
+using stage_begins = std::array<int, std::size_t{K} + 1>;
+
 /// Where each of `K` stages begins, and the number of blocks: so that the heaviest stage is as light as
 /// possible. `prices` are those of the blocks in order, such as the flops of each in a dry run. Of equal cuts
 /// it takes the one with later begins, which leaves the least to the last stages.
@@ -82,7 +86,7 @@ constexpr int stage_of(int block, int blocks) {
 /// The heaviest stage exceeds the mean by less than the heaviest block. Dynamic programming over prefix sums,
 /// as in Narayanan et al., PipeDream (2019), section 3.1, for equal machines.
 template<int K, std::size_t N>
-constexpr std::array<int, std::size_t{K} + 1> balanced_cut(std::array<extent, N> const& prices) {
+constexpr stage_begins<K> balanced_cut(std::array<extent, N> const& prices) {
   static_assert(K >= 1 && std::size_t{K} <= N, "meshtf: a pipeline has at most as many stages as blocks");
   std::array<extent, N + 1> sum{};
   for (std::size_t i = 0; i < N; ++i) sum[i + 1] = sum[i] + prices[i];
@@ -101,7 +105,7 @@ constexpr std::array<int, std::size_t{K} + 1> balanced_cut(std::array<extent, N>
         begin[k][n]    = j;
       }
     }
-  std::array<int, std::size_t{K} + 1> cut{};
+  stage_begins<K> cut{};
   std::size_t n       = N;
   cut[std::size_t{K}] = static_cast<int>(N);
   for (std::size_t k = std::size_t{K} - 1; k > 0; --k) {

@@ -6,5 +6,6 @@
 #include <meshtf/ops/function/custom_gradient.hpp>
 #include <meshtf/ops/function/hand_on.hpp>
 #include <meshtf/ops/function/micro_batch.hpp>
+#include <meshtf/ops/function/pipeline.hpp>
 #include <meshtf/ops/function/recompute.hpp>
 #include <meshtf/ops/function/slicewise.hpp>

@@ -27,6 +27,10 @@ constexpr Loss gone_back(Loss const& loss) {
   return stop_gradient(loss);
 }
 
+/// A machine, and no function of the program.
+template<class M>
+concept OnMesh = requires { typename M::mesh_type; };
+
 template<class L>
 struct accumulates_without_machine : std::type_identity<legal> {};
 template<class L>
@@ -57,7 +61,7 @@ constexpr auto accumulated(F const& step) {
 /// sent for each micro-batch. For the mean over a batch, divide each loss by N.
 /// Errors: `pipeline_needs_machine` under a layout with stages.
 template<int N, class F>
-  requires(!requires { typename F::mesh_type; })
+  requires(!detail::OnMesh<F>)
 constexpr auto accumulate(F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
   using loss_type = decltype(step(extent{0}));
@@ -85,8 +89,7 @@ constexpr auto accumulate(F const& step) {
 /// Errors: those of `schedule_verdict` if the schedule does not run; `software_error` if `step` ends before
 /// the last stage, reads a value of another one, or calls `accumulate`.
 /// Sources: Huang et al., GPipe (2019); Narayanan et al., Megatron-LM (2021), section 2.2.
-template<int N, class Schedule = one_forward_one_backward, class Machine, class F>
-  requires requires { typename Machine::mesh_type; }
+template<int N, class Schedule = one_forward_one_backward, detail::OnMesh Machine, class F>
 constexpr auto accumulate(Machine& m, F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
   using loss_type = decltype(step(extent{0}));
@@ -115,11 +118,7 @@ constexpr auto accumulate(Machine& m, F const& step) {
 ///                                  [&](extent i) { return sum(mask(i)); });
 ///
 /// Errors: as above; `usage_error` on all processes if the weights add up to 0.
-template<int N, class Schedule = one_forward_one_backward, class Machine, class F, class W>
-  requires requires(W const& weight) {
-    typename Machine::mesh_type;
-    weight(extent{0});
-  }
+template<int N, class Schedule = one_forward_one_backward, detail::OnMesh Machine, class F, class W>
 constexpr auto accumulate(Machine& m, F const& step, W const& weight) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
   using loss_type   = decltype(step(extent{0}));
