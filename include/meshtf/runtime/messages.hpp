@@ -352,9 +352,13 @@ private:
   [[gnu::cold, gnu::noinline]] detail::observer::span compare_and_trace(collective kind, reduction op,
                                                                         element type, extent count,
                                                                         axis_set over) {
-    if (compares_calls())
+    if (compares_calls()) {
+      // the other stages make other calls, unless this one joins the stages
+      bool const of_one_stage =
+          this->stage() >= 0 || kind == collective::hand_on || (over & this->stages_over()) == 0;
       compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()},
-              this->stage() >= 0 || (over & this->stages_over()) == 0 ? this->stages_over() : axis_set{0});
+              of_one_stage ? this->stages_over() : axis_set{0});
+    }
     this->note_collective(kind, op, type, count, over);
     if (observer() == nullptr) return {};
     return observer()->collective(this->call_of(kind, op, type, count, over), this->step(),
