@@ -19,7 +19,7 @@ namespace {
 
 constexpr char const* usage =
     R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
-       meshtf-plan --schedule NAME [--svg FILE]
+       meshtf-plan --schedule NAME [--svg FILE]     meshtf-plan --stages
 
   --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -27,8 +27,8 @@ constexpr char const* usage =
                   tensors: where some of the model's tensors are
                   operations: what some of its operations send, and why
                   step: what a training step costs
-                  rules: what each rule saves and costs in such a step
-                  all of it (default)
+                  rules: what each rule saves and costs in such a step; not said: all of it
+  --stages        what a step of 8 layers costs each of 4 stages, with 8 micro-batches
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
   --beside NAME   with --svg: this layout next to the other, each with its step
   --schedule NAME gpipe or one_forward_one_backward: its passes on 4 stages, over 8 micro-batches
@@ -161,6 +161,7 @@ struct asked {
   std::string svg;
   std::string beside;
   std::string schedule;
+  bool stages = false;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -230,6 +231,57 @@ inline constexpr auto transformer_step = meshtf::dry_run<transformer, L>();
 template<class L>
 inline constexpr auto step_of_images = meshtf::dry_run<of_images::network, L>();
 
+/// The language model, deeper, as a pipeline.
+namespace of_stages {
+
+struct part : meshtf::dim<32> {};
+struct stages : meshtf::axis<4> {};
+struct grid : meshtf::mesh<stages, rows> {};
+struct piped : meshtf::layout<grid, meshtf::staged<stages>, split<batch, rows>, split<part, rows>> {};
+
+struct deep : dims {
+  static constexpr int layers = 8;
+};
+
+template<meshtf::Layout L>
+struct training {
+  meshtf::nn::transformer<float, L, deep> net;
+  meshtf::adamw opt{1e-3};
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
+
+  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.prepare(parameters(net));
+  }
+  constexpr auto step() {
+    auto const loss = meshtf::accumulate<8>(ids.machine(), [this](meshtf::extent i) {
+      auto const scores = net(meshtf::micro_batch<batch, part>(ids, i));
+      return mean(softmax_cross_entropy<vocab>(scores, meshtf::micro_batch<batch, part>(targets, i))) / 8.0F;
+    });
+    opt.step(parameters(net));
+    return loss;
+  }
+};
+
+inline constexpr auto step = meshtf::dry_run<training, piped>();
+inline constexpr auto time = step.time();
+
+void say() {
+  auto const bytes = [](meshtf::extent n) { return std::string{meshtf::bytes_text(n).view()}; };
+  std::printf("%-8s %12s %12s %18s %12s %10s\n", "stage", "parameters", "peak", "sent to stages",
+              "sent to rows", "Gflops");
+  for (int k = 0; k < step.stages; ++k) {
+    auto const& c = step.stage(k);
+    std::printf("%-8d %12s %12s %18s %12s %10.1f\n", k, bytes(c.parameter_bytes()).c_str(),
+                bytes(c.peak_bytes()).c_str(), bytes(c.bytes_sent<stages>()).c_str(),
+                bytes(c.bytes_sent<rows>()).c_str(), static_cast<double>(c.flops()) / 1e9);
+  }
+  std::printf("A step takes %.0f ms, modelled; in the passes the stages wait %.0f %% of the time.\n",
+              1e3 * time.total(), 100 * time.bubble());
+}
+
+}  // namespace of_stages
+
 /// The picture that was asked for, made while this program runs.
 meshtf::svg_text picture(asked const& a) {
   meshtf::svg_text made;
@@ -282,12 +334,13 @@ int main(int argc, char** argv) {
     asked a;
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help = for_each_option(
-        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule or --help",
+        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule, --stages or --help",
         [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
+          else if (option == "--stages") a.stages = true;
           else if (option == "--schedule")
             a.schedule = among(option, {"gpipe", "one_forward_one_backward"}, next());
           else if (option == "--what")
@@ -302,7 +355,9 @@ int main(int argc, char** argv) {
     if (!a.beside.empty() && a.svg.empty())
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
-    if (a.svg.empty()) {
+    if (a.stages) {
+      of_stages::say();
+    } else if (a.svg.empty()) {
       if (!a.schedule.empty())
         schedules::under(a.schedule, [&]<class S> { say(meshtf::explain_schedule<S, 4, 8>()); });
       else if (a.model == "mlp") max_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
