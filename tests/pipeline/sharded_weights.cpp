@@ -1,0 +1,112 @@
+// The table of docs/sharded_weights.md: what a step of a Transformer costs one of eight processes, with whole
+// weights and with weights in parts.
+#include <type_traits>
+
+#include <meshtf/planning.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct batch : dim<32> {};
+struct part : dim<8> {};
+struct length : dim<32> {};
+struct vocab : dim<256> {};
+struct model : dim<128> {};
+struct heads : dim<4> {};
+struct key : dim<32> {};
+struct hidden : dim<512> {};
+
+struct rows : axis<8> {};
+struct grid : mesh<rows> {};
+struct data : layout<grid, split<batch, rows>, split<part, rows>> {};
+struct kept : layout<grid, split<batch, rows>, split<part, rows>, kept_over<rows>> {};
+struct kept_finer : layout<grid, padded<model, rows>> {
+};  // that of a model which is kept in parts under `data`
+
+struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 6;
+};
+
+template<Layout L, class Net, bool ShardsState, int M>
+struct training_of {
+  Net net;
+  adamw opt{1e-3};
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> targets;
+
+  constexpr explicit training_of(machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.shard_state = ShardsState;
+    opt.prepare(parameters(net));
+  }
+  constexpr auto step() {
+    auto const loss = gradients();
+    opt.step(parameters(net));
+    return loss;
+  }
+
+private:
+  constexpr auto gradients() {
+    if constexpr (M == 1) {
+      auto const loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
+      backward(loss);
+      return loss;
+    } else {
+      return accumulate<M>(ids.machine(), [&](extent i) {
+        auto const scores = net(micro_batch<batch, part>(ids, i));
+        return mean(softmax_cross_entropy<vocab>(scores, micro_batch<batch, part>(targets, i))) / M;
+      });
+    }
+  }
+};
+
+template<Layout L, FloatingElement Activation = float>
+using net_under = nn::transformer<float, L, dims, Activation>;
+template<Layout L>
+using plain = training_of<L, net_under<L>, false, 1>;
+template<Layout L>
+using plain_in_four = training_of<L, net_under<L>, false, 4>;
+template<Layout L>
+using zero1 = training_of<L, net_under<L>, true, 1>;
+template<Layout L>
+using zero1_in_four = training_of<L, net_under<L>, true, 4>;
+template<Layout L>
+using narrow = training_of<L, net_under<L, bfloat16>, false, 1>;
+template<Layout L>
+using two_layouts =
+    training_of<L, net_under<std::conditional_t<is_dry<L>, dry<kept_finer>, kept_finer>>, false, 1>;
+
+struct figures {
+  extent parameters                     = 0;
+  extent state                          = 0;
+  extent peak                           = 0;
+  extent sent                           = 0;
+  extent calls                          = 0;
+  bool operator==(figures const&) const = default;
+};
+template<class Cost>
+constexpr figures figures_of(Cost const& c) {
+  return {c.parameter_bytes(), c.optimizer_bytes(), c.peak_bytes(), c.bytes_sent(), c.calls()};
+}
+
+constexpr auto of_data = dry_run<plain, data>();
+constexpr auto of_kept = dry_run<plain, kept>();
+static_assert(figures_of(of_data) == figures{4907008, 9814016, 21762564, 8587271, 39});
+static_assert(figures_of(dry_run<zero1, data>()) == figures{4907008, 1226752, 13175300, 8587271, 77});
+static_assert(figures_of(of_kept) == figures{638464, 1276928, 8918020, 13060103, 129});
+static_assert(figures_of(dry_run<two_layouts, data>()) == figures{632192, 1264384, 9153860, 13060103, 193});
+static_assert(figures_of(dry_run<narrow, kept>()) == figures{638464, 1276928, 5962756, 8791559, 129});
+static_assert(figures_of(dry_run<zero1_in_four, data>()) == figures{4907008, 1226752, 12965000, 8587292, 80});
+static_assert(figures_of(dry_run<plain_in_four, kept>()) == figures{638464, 1276928, 4555912, 52089884, 513});
+static_assert(of_data.flops() == of_kept.flops());
+
+// 7 / 8 of what moves: matrices three times, the tied table five times, biases, norms and positions twice;
+// then the all-reduce of the loss.
+constexpr extent whole_table = 4 * vocab::size * model::size;
+constexpr extent whole_vectors =
+    4 * (6 * (9 * model::size + hidden::size) + 2 * model::size) + 4 * length::size * model::size;
+constexpr extent matrices = of_data.parameter_bytes() - whole_table - whole_vectors;
+static_assert(of_kept.bytes_sent() == (3 * matrices + 5 * whole_table + 2 * whole_vectors) * 7 / 8 + 7);
+static_assert(of_data.bytes_sent() == 2 * of_data.parameter_bytes() * 7 / 8 + 7);
+
+}  // namespace
