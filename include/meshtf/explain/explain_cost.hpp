@@ -171,21 +171,21 @@ constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_
 
 // ---- rules
 
-template<class L, std::size_t Without, class Rules, class Numbers>
+template<class L, class Without, class Rules>
 struct layout_without;
 
-template<class L, std::size_t Without, class... R, std::size_t... I>
-struct layout_without<L, Without, std::tuple<R...>, std::index_sequence<I...>> {
+template<class L, class Without, class... R>
+struct layout_without<L, Without, std::tuple<R...>> {
   template<class... Kept>
   static layout<typename L::mesh_type, Kept...> of(std::tuple<Kept...>);
-  using type =
-      decltype(of(std::tuple_cat(std::conditional_t < I == Without, std::tuple<>, std::tuple < R >> {}...)));
+  using type = decltype(of(
+      std::tuple_cat(std::conditional_t<std::is_same_v<R, Without>, std::tuple<>, std::tuple<R>>{}...)));
 };
 
-/// `L` without its rule number `I`.
+/// `L` without the rule number `I` of those that split a dimension.
 template<class L, std::size_t I>
-using without_rule = typename layout_without<actual<L>, I, rule_list<L>,
-                                             std::make_index_sequence<std::tuple_size_v<rule_list<L>>>>::type;
+using without_rule =
+    typename layout_without<actual<L>, std::tuple_element_t<I, rule_list<L>>, every_rule<L>>::type;
 
 /// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
 template<class Text, class M>
@@ -266,6 +266,8 @@ constexpr page explain(cost<M, Capacity> const& c, machine_model const& machine 
 /// The same for the first step of `Program<L>`. A constant.
 template<template<Layout> class Program, Layout L>
 constexpr auto const& explain() {
+  static_assert(!is_staged<L>,
+                "meshtf: a pipeline has a cost for each stage: explain(dry_run<Program, L>().stage(k))");
   struct page_of_step {
     static constexpr void write(page& out) {
       using ruled = typename detail::ruled_dims<detail::rule_list<L>>::type;
@@ -281,6 +283,7 @@ constexpr auto const& explain() {
 /// `L` without that rule. A constant.
 template<template<Layout> class Program, Layout L>
 constexpr auto const& explain_rules() {
+  static_assert(!is_staged<L>, "meshtf: explain_rules compares steps of one stage: leave out staged<...>");
   struct page_of_rules {
     static constexpr void write(page& out) {
       using ruled         = typename detail::ruled_dims<detail::rule_list<L>>::type;

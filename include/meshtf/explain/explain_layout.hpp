@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/core/element.hpp>
+#include <meshtf/core/kept.hpp>
 #include <meshtf/explain/picture.hpp>
 
 namespace meshtf {
@@ -14,9 +15,17 @@ consteval auto list_of_rules(layout<M, R...> const*) {
   return std::type_identity<std::tuple<R...>>{};
 }
 
-/// The rules of `L`, in the order in which it lists them.
+/// All rules of `L`, in the order in which it lists them.
 template<class L>
-using rule_list = typename decltype(list_of_rules(static_cast<actual<L> const*>(nullptr)))::type;
+using every_rule = typename decltype(list_of_rules(static_cast<actual<L> const*>(nullptr)))::type;
+
+template<class Rules>
+struct rules_of_dims;
+template<class... R>
+struct rules_of_dims<std::tuple<R...>> : split_rules<std::tuple<>, R...> {};
+/// Those that split a dimension: `staged` and `kept_over` place nothing that could be shown.
+template<class L>
+using rule_list = typename rules_of_dims<every_rule<L>>::type;
 
 template<class Rules>
 struct ruled_dims;
@@ -95,13 +104,24 @@ constexpr void append_mesh(Text& out, named_mesh const& m) {
 }
 
 template<class Text>
-constexpr void append_layout(Text& out, std::string_view name, named_mesh const& m, named_dims const& ruled) {
+constexpr void append_layout(Text& out, std::string_view name, named_mesh const& m, named_dims const& ruled,
+                             axis_set stages = 0, axis_set kept = 0) {
   append(out, name, " on ");
   append_mesh(out, m);
   for (int d = 0; d < ruled.count; ++d) append_split(out, m, ruled, d, longest_name(ruled));
   append(out, ruled.count == 0 ? "  every dimension" : "  every other dimension",
          " is whole on every process\n");
-  axis_set const idle = m.joining(m.all()) & ~splitting_set(m, ruled);
+  if (stages != 0) {
+    out += "  the program is a pipeline, whose stages lie along ";
+    append_axes(out, m, stages);
+    out += ": each holds its own part of the network\n";
+  }
+  if (kept != 0) {
+    out += "  parameters of layers are kept in parts over ";
+    append_axes(out, m, kept);
+    out += ", and gathered where they are used\n";
+  }
+  axis_set const idle = m.joining(m.all()) & ~splitting_set(m, ruled) & ~stages;
   if (idle != 0) {
     out += "  nothing is split over ";
     append_axes(out, m, idle);
@@ -148,7 +168,8 @@ struct page_of_layout {
     using mesh_type = typename L::mesh_type;
     if constexpr (accepted<typename L::rules_verdict>) {
       using ruled = typename ruled_dims<rule_list<L>>::type;
-      append_layout(out, name<L>, named_mesh_of<mesh_type>, named_dims_of<L, ruled>);
+      append_layout(out, name<L>, named_mesh_of<mesh_type>, named_dims_of<L, ruled>, stage_axes<L>,
+                    axis_set_of<mesh_type, kept_axes<L>>);
     } else {
       append(out, name<L>, " on ", name<mesh_type>, " is refused: ");
       verdict_words<typename L::rules_verdict>::append(out);

@@ -120,8 +120,10 @@ inline constexpr bool is_kept_for<X, Y> =
 template<class Out, Operand X, Tensor Y>
 constexpr auto einsum_with_kept(X const& x, Y const& y, std::source_location at) {
   using used    = tensor_of<typename Y::element_type, layout_in<X>, typename Y::shape_type>;
-  using verdict = typename product_of<Out, X, used>::verdict;
-  static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
+  using fit     = operands_fit<X, used>;
+  using verdict = first_objection<fit, typename product_of<Out, X, used>::verdict>;
+  static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
+  static_assert(accepted<verdict> || !accepted<fit>, "meshtf: this layout can't contract these operands");
   constexpr bool all_summed_in_both = summed_only_in<shape_in<X>, shape_in<Y>, Out>::rank == 0 &&
                                       summed_only_in<shape_in<Y>, shape_in<X>, Out>::rank == 0;
   static_assert(all_summed_in_both || !accepted<verdict>,
