@@ -1,8 +1,8 @@
 // A stack of equal blocks as a pipeline: on two processes it has two stages, on one it has one. With M
 // micro-batches two stages can be 2 M / (M + 1) times as fast: the bubble is 1 / (M + 1).
 //
-// Run:    examples/processes 1 build/release/benchmarks/pipeline
-//         examples/processes 2 build/release/benchmarks/pipeline
+// Run:    examples/processes 1 build/release/benchmarks/pipeline_step
+//         examples/processes 2 build/release/benchmarks/pipeline_step
 // Prints: the median seconds of a step with 8 micro-batches, the shortest, and the loss, whose digits are
 // equal.
 #include "timing.hpp"
