@@ -87,6 +87,13 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
   return over;
 }
 
+/// From where to where a value moves: its dimensions as placed there, perhaps under other names.
+template<class From, class S1, class To, class S2>
+struct relocation {
+  static constexpr auto from = placed_dims<From, S1>;
+  static constexpr auto to   = placed_dims<To, S2>;
+};
+
 /// The moves from `From` to `To` of a value that needs no reduction.
 template<auto const& From, auto const& To, class M>
 inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);

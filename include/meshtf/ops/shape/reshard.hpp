@@ -14,12 +14,6 @@ namespace detail {
 template<class L, class Over>
 inline constexpr axis_set possibly_unreduced = joining_among<typename L::mesh_type, Over>;
 
-template<class From, class S1, class To, class S2>
-struct relocation {
-  static constexpr auto from = placed_dims<From, S1>;
-  static constexpr auto to   = placed_dims<To, S2>;
-};
-
 /// How the elements of a value move under `L` when its dimensions get other names: as a plan says that is
 /// known here. The search has another way (search/undecided_moves.hpp).
 template<class L>
