@@ -98,6 +98,8 @@
 #include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
 
+#include <meshtf/nn/depth.hpp>
+
 #include <meshtf/nn/stack.hpp>
 
 #include <meshtf/nn/adaptive_embedding.hpp>

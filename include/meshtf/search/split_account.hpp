@@ -37,6 +37,8 @@ public:
 
   // ---- what operations ask of machines
   constexpr unsigned counted_number() const { return 0; }
+  constexpr bool idles() const { return false; }
+  constexpr int stage() const { return -1; }
   template<class T>
   constexpr T* take(extent n) {
     live_ += n * extent{sizeof(T)};
