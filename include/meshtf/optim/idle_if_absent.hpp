@@ -1,7 +1,7 @@
 // The arrays of parameters that the processes of another stage of a pipeline have.
 #pragma once
 
-#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -49,10 +49,11 @@ constexpr auto idle_if_absent(parameter<T, L, D...> const& w) {
 /// in a checkpoint. They have no elements here.
 template<class Optimizer, class List>
 constexpr void make_absent_arrays(Optimizer& opt, List const& list) {
-  list.for_each([&opt]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-    if constexpr (is_staged<L> && machine<L>::computes)
+  using first = typename first_parameter<List>::type;
+  if constexpr (is_staged<typename first::layout_type> && first::machine_type::computes)
+    list.for_each([&opt](auto& w) {
       if (w.handle()->is_absent()) opt.make_arrays(w);
-  });
+    });
 }
 
 }  // namespace detail

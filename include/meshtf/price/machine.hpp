@@ -200,8 +200,12 @@ public:
   constexpr tape_entry* exchange_tape(tape_entry* other) { return std::exchange(last_, other); }
   /// Another forward or backward pass begins. What was sent in the one before may still be in flight; it ends
   /// when this one first sends in the same direction.
-  constexpr void begin_pass(bool /*backward*/, int /*micro_batch*/) { ++pass_; }
-  constexpr void end_passes() { ++pass_; }
+  constexpr void begin_pass(bool backward, int /*micro_batch*/) {
+    ++pass_;
+    in_backward_pass_ = backward;
+  }
+  constexpr void end_passes() { begin_pass(false, -1); }
+  constexpr bool in_backward_pass() const { return in_backward_pass_; }
   constexpr long pass() const { return pass_; }
   /// The messages that this stage has sent to a later stage, or (`back`) to an earlier one.
   constexpr detail::message_in_flight*& in_flight(bool back) { return in_flight_[back ? 1 : 0]; }
@@ -378,6 +382,7 @@ private:
   bool keeps_tape_                  = true;
   bool recomputes_                  = false;
   bool idles_                       = false;
+  bool in_backward_pass_            = false;
   int stage_                        = -1;
   axis_set stages_over_             = 0;
   unsigned counted_now_             = 0;

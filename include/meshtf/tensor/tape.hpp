@@ -194,20 +194,6 @@ namespace detail {
 
 #endif
 
-template<class T, class L>
-constexpr void run_backward(tensor<T, L> const& loss) {
-  auto& m = loss.machine();
-  if (!loss.needs_gradient()) throw_no_gradient();
-  if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
-    throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
-  {
-    auto one = tensor<T, L>::uninitialised(m);
-    m.fill(1, T{1}, one.data());
-    contribute(loss, one);
-  }
-  m.unwind_tape(true);
-}
-
 }  // namespace detail
 
 /// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from.
@@ -223,9 +209,18 @@ constexpr void run_backward(tensor<T, L> const& loss) {
 /// optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
+  auto& m = loss.machine();
   if constexpr (is_staged<L>)
-    if (loss.machine().stage() >= 0) detail::throw_backward_in_stage();
-  detail::run_backward(loss);
+    if (m.stage() >= 0 && !m.in_backward_pass()) detail::throw_backward_in_stage();
+  if (!loss.needs_gradient()) detail::throw_no_gradient();
+  if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
+    throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
+  {
+    auto one = tensor<T, L>::uninitialised(m);
+    m.fill(1, T{1}, one.data());
+    detail::contribute(loss, one);
+  }
+  m.unwind_tape(true);
 }
 
 /// A gradient starts at one number, but this value has dimensions `Dims...`.

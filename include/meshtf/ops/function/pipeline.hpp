@@ -75,7 +75,7 @@ public:
     m_.begin_pass(true, i);
     m_.exchange_tape(std::exchange(tapes_[at(i)], nullptr));
     work_on_stage<L>(m_, stage_);
-    if (stage_ == last) run_backward(*losses_[at(i)]);
+    if (stage_ == last) meshtf::backward(*losses_[at(i)]);
     else m_.unwind_tape(true);
     add_loss(i);
   }
