@@ -98,14 +98,16 @@ struct relocation {
 template<auto const& From, auto const& To, class M>
 inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
 
-/// The moves of partial values between two placements, as a process planned and remembers them.
+/// The moves of partial values between two placements on the mesh `M`, as a process planned and remembers
+/// them. (Of a class that is no template, compilers would make the list for each program that includes it.)
+template<class M>
 class planned_moves {
 public:
-  reshard_steps const& of(std::span<placed const> from, std::span<placed const> to,
-                          std::span<extent const> sizes, axis_set unreduced, axis_set riding) {
+  reshard_steps const& of(std::span<placed const> from, std::span<placed const> to, axis_set unreduced,
+                          axis_set riding) {
     for (entry const& e : all_)
       if (e.unreduced == unreduced && e.riding == riding) return e.steps;
-    all_.push_front({unreduced, riding, plan_reshard(from, to, unreduced, sizes, riding)});
+    all_.push_front({unreduced, riding, plan_reshard(from, to, unreduced, axis_sizes<M>, riding)});
     return all_.front().steps;
   }
 
@@ -121,8 +123,8 @@ private:
 /// The moves of a value that is unreduced over `unreduced` and remains a sum over `riding`.
 template<auto const& From, auto const& To, class M>
 reshard_steps const& remembered_moves(axis_set unreduced, axis_set riding) {
-  static planned_moves all;
-  return all.of(From, To, axis_sizes<M>, unreduced, riding);
+  static planned_moves<M> all;
+  return all.of(From, To, unreduced, riding);
 }
 
 /// What `use` returns for these moves.

@@ -53,7 +53,9 @@ template<class P, class T, class L, class... D>
 constexpr decltype(auto) used_with(tensor<T, L, D...> const& x) {
   using own  = actual<L>;
   using used = actual<layout_in<P>>;
-  if constexpr (std::is_same_v<own, used>) {
+  if constexpr (std::is_same_v<own, used> && std::is_same_v<element_in<P>, T>) {
+    return (x);
+  } else if constexpr (std::is_same_v<own, used>) {
     return converted<element_in<P>>(x);
   } else {
     x.machine().because(&reason_to_move<own, shape<D...>, used, shape<D...>>);
