@@ -1,7 +1,7 @@
 // A pipeline: a network whose blocks lie on four stages, trained in micro-batches. The same source without
 // the rule `staged` is gradient accumulation, and gives the same bits.
 // Run:    examples/processes 4 build/release/examples/pipeline
-// Prints: what a step costs each stage, as promised and counted, and the loss under both layouts.
+// Prints: the cost of a step on each stage, as promised and counted, and the loss under both layouts.
 #include <cstdio>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Weights that are kept in parts (ZeRO-3, FSDP): the same network trained under data parallelism and under a
 // layout with the rule `kept_over`, in which each process keeps a quarter of every weight.
 // Run:    examples/processes 4 build/release/examples/sharded_weights
-// Prints: what a step costs under both layouts, as promised and counted, and the loss after 50 steps.
+// Prints: the cost of a step under both layouts, as promised and counted, and the loss after 50 steps.
 #include <cmath>
 #include <cstdio>
 

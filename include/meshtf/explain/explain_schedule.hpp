@@ -195,10 +195,9 @@ template<class S, int K, int M, class InFlight = in_flight<1>>
 constexpr auto const& explain_schedule() {
   using verdict = schedule_verdict<S, K, M, InFlight>;
   static_assert(is_legal<verdict>, "meshtf: this schedule does not run");
-  static_assert(
-      !is_legal<verdict> || detail::can_be_drawn<S, K, M, InFlight>,
-      "meshtf: a text has no room for so many ticks of so many stages; fewer micro-batches show the "
-      "same");
+  static_assert(!is_legal<verdict> || detail::can_be_drawn<S, K, M, InFlight>,
+                "meshtf: a text has no room for these ticks and stages; fewer micro-batches show the "
+                "same");
   return detail::kept_text<detail::page_of_schedule<S, K, M, InFlight>>;
 }
 
@@ -215,7 +214,7 @@ constexpr svg_text explain_schedule_svg() {
   using verdict = schedule_verdict<S, K, M, InFlight>;
   static_assert(is_legal<verdict>, "meshtf: this schedule does not run");
   static_assert(!is_legal<verdict> || detail::can_be_drawn<S, K, M, InFlight>,
-                "meshtf: a picture has no room for so many ticks of so many stages; fewer micro-batches show "
+                "meshtf: a picture has no room for these ticks and stages; fewer micro-batches show "
                 "the same");
   if constexpr (runs<S, K, M, InFlight> && detail::can_be_drawn<S, K, M, InFlight>) {
     detail::svg_sheet<svg_text> sheet{detail::name<S>};

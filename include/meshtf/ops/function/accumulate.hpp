@@ -102,7 +102,7 @@ constexpr auto accumulate(Machine& m, F const& step) {
     } else {
       using verdict = schedule_verdict<Schedule, stage_count<layout>, N>;
       static_assert(accepted<verdict>,
-                    "meshtf: this schedule does not run with so many stages and micro-batches");
+                    "meshtf: this schedule does not run with these numbers of stages and micro-batches");
       if constexpr (accepted<verdict>) return detail::run_pipeline<layout, N, Schedule>(m, step);
       else return rejected{};
     }
