@@ -126,6 +126,13 @@ constexpr extent exchange_scratch(extent part, element type) {
   return piece + (added_as(type) == type ? 0 : piece * bytes_of(added_as(type)) / bytes_of(type));
 }
 
+/// Elements of each process's part of an exchanged sum of `count` elements; the last parts may be shorter.
+constexpr extent part_of_sum(extent count, extent processes) { return (count + processes - 1) / processes; }
+/// Elements in the buffer for what arrives: a part from each other process.
+constexpr extent received_in_sum(extent count, extent processes) {
+  return (processes - 1) * part_of_sum(count, processes);
+}
+
 /// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: if the array is long and has
 /// a part for each process. The two calls hand over and send as many bytes as the one; from a few MiB on they
 /// take less time than MPI_Allreduce of Open MPI 4.1 (docs/decisions/communication.md).

@@ -15,6 +15,7 @@
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/held.hpp>
 #include <meshtf/price/machine_model.hpp>
+#include <meshtf/price/overlap.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -37,8 +38,10 @@ struct collective_call {
   extent sent    = 0;  // bytes that the process sends for it, under the ring model
   call_site site{};
   collective_reason const* why = nullptr;  // if the operation gives a reason
+  computed_work since{};                   // computed since the call before this one began
+  computed_work until{};                   // ... and while this one is in flight: nothing if it blocks
 
-  /// Equal except for the call site.
+  /// Equal except for the call site and for what is computed around the call.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
     return a.kind == b.kind && a.op == b.op && a.type == b.type && a.over == b.over && a.count == b.count &&
            a.payload == b.payload && a.sent == b.sent;
@@ -145,6 +148,12 @@ public:
       for (std::size_t i = 0; i < runs_[r].length; ++i) f(calls_[runs_[r].first + i], runs_[r].times);
   }
 
+  /// f(call) for every call in the order in which they are made, each as often as it is made.
+  template<class F>
+  constexpr void for_each_call(F const& f) const {
+    for (next_call c{*this}; c; ++c) f(*c);
+  }
+
   /// Modelled seconds of the step. The model and its limits: docs/cost.md.
   constexpr modelled_time time(machine_model const& machine = {}) const {
     modelled_time t{.products = static_cast<double>(flops_) / machine.flops_per_second,
@@ -155,6 +164,7 @@ public:
           static_cast<double>(times) *
           seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
     });
+    if (overlaps_) t.hidden = detail::hidden_seconds(*this, machine);
     return t;
   }
 
@@ -188,6 +198,7 @@ public:
     sum.bytes_touched_ += b.bytes_touched_;
     sum.elementwise_bytes_ += b.elementwise_bytes_;
     sum.live_bytes_ = b.live_bytes_;
+    sum.overlaps_   = a.overlaps_ || b.overlaps_;
     if (b.parameter_bytes_ > a.parameter_bytes_) sum.parameter_bytes_ = b.parameter_bytes_;
     if (b.optimizer_bytes_ > a.optimizer_bytes_) sum.optimizer_bytes_ = b.optimizer_bytes_;
     if (b.peak_bytes_ > a.peak_bytes_) {
@@ -206,6 +217,7 @@ public:
     product.bytes_touched_ *= n;
     product.elementwise_bytes_ *= n;
     if (n == 0) {
+      product.overlaps_ = false;
       product.count_ = product.run_count_ = 0;
       return product;
     }
@@ -222,9 +234,24 @@ public:
   // For machines, which note; users only read a cost.
   constexpr void note(collective_call const& call) {
     if (count_ == Capacity) throw "meshtf: this program makes more collectives than cost<M> holds (4096)";
-    calls_[count_++] = call;
+    calls_[count_]       = call;
+    calls_[count_].since = computed() - at_last_call_;
+    at_last_call_        = computed();
+    ++count_;
     if (run_count_ == 0) run_count_ = 1;
     ++runs_[run_count_ - 1].length;
+  }
+  /// A call that has begun, and goes on.
+  struct begun_call {
+    std::size_t number = 0;
+    computed_work computed{};
+  };
+  /// The last call that was noted goes on, until it is handed to `note_needed`.
+  constexpr begun_call last_call() const { return {count_ - 1, computed()}; }
+  constexpr void note_needed(begun_call const& call) {
+    if (call.number >= count_) return;  // it began before these notes
+    calls_[call.number].until = computed() - call.computed;
+    overlaps_                 = true;
   }
   constexpr void note(call_run const& run) {
     if (run.length == 0 || run.times == 0) return;
@@ -295,6 +322,7 @@ private:
       if (!(*mine == *others)) return false;
     return true;
   }
+  constexpr computed_work computed() const { return {flops_, elementwise_bytes_}; }
   constexpr std::array<extent, 6> figures() const {
     return {flops_, elementwise_flops_, bytes_touched_, parameter_bytes_, optimizer_bytes_, peak_bytes_};
   }
@@ -325,6 +353,8 @@ private:
   extent optimizer_bytes_   = 0;
   extent peak_bytes_        = 0;
   extent live_bytes_        = 0;
+  bool overlaps_            = false;  // whether a call goes on while the process computes
+  computed_work at_last_call_{};
   held_at_peak at_peak_{};
   // of a dry run, in order; `repeat` extrapolates them
   std::array<local_peak, max_peaks> peaks_ = detail::empty_ones<local_peak, max_peaks>;

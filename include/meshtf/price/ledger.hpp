@@ -185,6 +185,22 @@ public:
   template<class T>
   constexpr void unslice(reshard_move const&, T const*, T*) {}
 
+  // ---- sums that go on while others compute
+  using sum_in_flight = typename machine_base<ledger<M>, M>::begun_call;
+  template<class T>
+  constexpr void begin_sum(T*, extent n, T*, axis_set over, sum_in_flight& sum) {
+    this->note_collective(collective::all_reduce, reduction::sum, element_of<T>, n, over);
+    sum = this->last_call();
+  }
+  template<class T>
+  constexpr bool advance_sum(T*, T*, sum_in_flight&) {
+    return true;
+  }
+  template<class T>
+  constexpr void finish_sum(T*, T*, sum_in_flight& sum) {
+    this->note_needed(sum);
+  }
+
   // ---- between stages
   constexpr void begin_pass(bool backward, int micro_batch) {
     machine_base<ledger<M>, M>::begin_pass(backward, micro_batch);

@@ -38,6 +38,14 @@ struct stage_copy {
   stage_copy* next = nullptr;
 };
 
+/// Sums of gradients that begin during the backward pass (optim/early_sums.hpp).
+struct early_sums_hook {
+  void (*look)(early_sums_hook*);    // after each entry of the tape: begins what is ready
+  void (*finish)(early_sums_hook*);  // after the last: waits for what has begun
+  void (*drop)(early_sums_hook*);    // an exception ended the pass
+  early_sums_hook* next = nullptr;
+};
+
 /// A value that a stage has handed on: `end` waits until it has been received, and destroys it.
 struct message_in_flight {
   void (*end)(message_in_flight*);
@@ -144,8 +152,8 @@ public:
   }
 
   // ---- the current operation
-  constexpr void begin_operation(char const* operation, std::source_location at = {}) {
-    now_ = {operation, at, false};
+  constexpr void begin_operation(char const* operation, std::source_location at = {}, bool backward = false) {
+    now_ = {operation, at, backward};
     why_ = nullptr;
   }
   [[deprecated("use begin_operation")]] constexpr void enter(char const* operation,
@@ -211,6 +219,11 @@ public:
   constexpr detail::message_in_flight*& in_flight(bool back) { return in_flight_[back ? 1 : 0]; }
 
   constexpr detail::stage_copy*& stage_copies() { return stage_copies_; }
+
+  // ---- sums of gradients that begin during the backward pass
+  constexpr detail::early_sums_hook*& early_sums() { return early_sums_; }
+  /// Whether more terms of the gradients follow after this backward pass, so that nothing is summed yet.
+  constexpr bool more_terms_follow(bool yes) { return std::exchange(more_terms_follow_, yes); }
 
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as are allocated. Equal counts have one number, so
@@ -281,17 +294,16 @@ public:
   constexpr void unwind_tape(bool run) {
     call_site const outside        = now_;
     unsigned const counted_outside = counted_now_;
+    bool const sums_early          = run && early_sums_ != nullptr && !more_terms_follow_;
     try {
       while (last_ != nullptr) {
-        taken const last{std::exchange(last_, last_->before)};
-        now_          = last.entry->site;
-        now_.backward = true;
-        counted_now_  = last.entry->counted;
-        why_          = nullptr;
-        if (run) last.entry->backward(last.entry);
+        unwind_last(run);
+        if (sums_early) for_each_hook(&detail::early_sums_hook::look);
       }
+      if (sums_early) for_each_hook(&detail::early_sums_hook::finish);
     } catch (...) {
       unwind_tape(false);
+      if (sums_early) for_each_hook(&detail::early_sums_hook::drop);
       now_         = outside;
       counted_now_ = counted_outside;
       throw;
@@ -334,6 +346,12 @@ protected:
     if (notes_ != nullptr && !idles_) notes_->note(w);
   }
   constexpr bool takes_notes() const { return notes_ != nullptr; }
+  /// For a collective that goes on after it has been noted, until its result is needed.
+  using begun_call = typename cost<M>::begun_call;
+  constexpr begun_call last_call() const { return takes_notes() ? notes_->last_call() : begun_call{}; }
+  constexpr void note_needed(begun_call const& call) {
+    if (takes_notes()) notes_->note_needed(call);
+  }
   /// The notes and the peaks before `begin_notes`.
   struct notes_before {
     cost<M>* notes;
@@ -367,30 +385,43 @@ private:
     tape_entry* entry;
     constexpr ~taken() { entry->destroy(entry); }
   };
+  constexpr void unwind_last(bool run) {
+    taken const last{std::exchange(last_, last_->before)};
+    now_          = last.entry->site;
+    now_.backward = true;
+    counted_now_  = last.entry->counted;
+    why_          = nullptr;
+    if (run) last.entry->backward(last.entry);
+  }
+  constexpr void for_each_hook(void (*detail::early_sums_hook::*step)(detail::early_sums_hook*)) {
+    for (detail::early_sums_hook* h = early_sums_; h != nullptr; h = h->next) (h->*step)(h);
+  }
 
-  tape_entry* last_                 = nullptr;
-  cost<M>* notes_                   = nullptr;
-  call_site now_                    = {};
-  collective_reason const* why_     = nullptr;
-  extent live_                      = 0;
-  extent peak_                      = 0;
-  extent parameters_                = 0;
-  extent max_parameters_            = 0;
-  extent optimizer_                 = 0;
-  extent max_optimizer_             = 0;
-  bool records_gradients_           = true;
-  bool keeps_tape_                  = true;
-  bool recomputes_                  = false;
-  bool idles_                       = false;
-  bool in_backward_pass_            = false;
-  int stage_                        = -1;
-  axis_set stages_over_             = 0;
-  unsigned counted_now_             = 0;
-  long steps_                       = 0;
-  counts all_full_                  = {};
-  known_counts* known_              = nullptr;
-  long pass_                        = 0;
-  detail::stage_copy* stage_copies_ = nullptr;
+  tape_entry* last_                    = nullptr;
+  cost<M>* notes_                      = nullptr;
+  call_site now_                       = {};
+  collective_reason const* why_        = nullptr;
+  extent live_                         = 0;
+  extent peak_                         = 0;
+  extent parameters_                   = 0;
+  extent max_parameters_               = 0;
+  extent optimizer_                    = 0;
+  extent max_optimizer_                = 0;
+  bool records_gradients_              = true;
+  bool keeps_tape_                     = true;
+  bool recomputes_                     = false;
+  bool idles_                          = false;
+  bool in_backward_pass_               = false;
+  int stage_                           = -1;
+  axis_set stages_over_                = 0;
+  unsigned counted_now_                = 0;
+  long steps_                          = 0;
+  counts all_full_                     = {};
+  known_counts* known_                 = nullptr;
+  long pass_                           = 0;
+  bool more_terms_follow_              = false;
+  detail::stage_copy* stage_copies_    = nullptr;
+  detail::early_sums_hook* early_sums_ = nullptr;
   detail::message_in_flight* in_flight_[2]{};
 };
 

@@ -29,15 +29,19 @@ struct machine_model {
   link_model between_nodes       = {.seconds_per_message = 2e-6, .seconds_per_byte = 1 / 12.5e9};
 };
 
-/// Modelled seconds of a step, by what takes them. They add up: nothing overlaps.
+/// Modelled seconds of a step, by what takes them.
 struct modelled_time {
   double products      = 0;  // contractions, at the rate of flops
   double passes        = 0;  // everything else, at the bandwidth of memory
   double within_node   = 0;  // collectives, except those over an axis between nodes
   double between_nodes = 0;
+  double hidden        = 0;  // of the collectives: while the process computes (`early_sums`)
 
   constexpr double messages() const { return within_node + between_nodes; }
+  /// If nothing overlaps.
   constexpr double total() const { return products + passes + messages(); }
+  /// If the collectives that may go on during computation do, as fast as if the process did nothing else.
+  constexpr double overlapped() const { return total() - hidden; }
 };
 
 /// Received bytes that one process adds to its own; `payload` as in `payload_of`.

@@ -27,6 +27,7 @@
 #include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/exchanged_sum.hpp>
 #include <meshtf/runtime/observer.hpp>
 #include <meshtf/runtime/process_in_mesh.hpp>
 #include <meshtf/runtime/replicas.hpp>
@@ -120,7 +121,6 @@ public:
 
   template<class T>
   void all_reduce(reduction op, T* data, extent n, axis_set over) {
-    if (this->idles()) return;
     if (this->idles()) return;
     carry_out(plan_all_reduce<M>(op, n, element_of<T>, over), *this, op, data);
   }
@@ -251,6 +251,34 @@ public:
     nest_steps back = move.pack;
     std::swap(back.stride[0], back.stride[1]);
     kernel::copy_nest(back, z + offset_of(move), x);
+  }
+
+  // ---- sums that go on while others compute
+
+  struct sum_in_flight {
+    exchanged_sum messages{};
+    typename machine_base<Self, M>::begun_call noted{};
+  };
+  /// Begins to add up `data` over the processes along `over`, and goes on. Neither it nor `received`, of
+  /// `received_in_sum` elements, is touched until `finish_sum`.
+  template<class T>
+  void begin_sum(T* data, extent n, T* received, axis_set over, sum_in_flight& sum) {
+    auto const span = begin_collective<T>(collective::all_reduce, reduction::sum, n, over);
+    sum.noted       = this->last_call();
+    begin_exchanged_sum(along(over), data, n, received, sum.messages);
+  }
+  /// Goes on with what has arrived; whether all parts have been added up here.
+  template<class T>
+  bool advance_sum(T* data, T* received, sum_in_flight& sum) {
+    return advance_exchanged_sum(data, received, sum.messages);
+  }
+  /// Waits until `data` is the sum.
+  template<class T>
+  void finish_sum(T* data, T* received, sum_in_flight& sum) {
+    this->note_needed(sum.noted);
+    call_site const& site = this->now();
+    detail::waiting const here{"all_reduce", site.operation, site.at, site.backward};
+    finish_exchanged_sum(data, received, sum.messages);
   }
 
   // ---- between stages

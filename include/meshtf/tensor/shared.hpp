@@ -48,6 +48,7 @@ public:
   constexpr T& operator*() const { return cell_->value; }
   /// Whether this is the only handle, so nobody else reads or writes the value.
   constexpr bool alone() const { return cell_->handles == 1; }
+  constexpr int handles() const { return cell_->handles; }
   constexpr bool is(shared const& other) const { return cell_ == other.cell_; }
 
 private:

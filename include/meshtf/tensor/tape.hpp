@@ -244,6 +244,25 @@ constexpr void backward(partial<tensor<T, L, First, More...>, Over> const& p) {
   backward(p.local_terms());
 }
 
+namespace detail {
+
+/// While it lives, and if `yes`, gradients that a backward pass leaves are not complete: terms of other
+/// micro-batches follow.
+template<class Machine>
+class more_terms {
+public:
+  constexpr more_terms(Machine& m, bool yes) : machine_(m), before_(m.more_terms_follow(yes)) {}
+  more_terms(more_terms const&)     = delete;
+  void operator=(more_terms const&) = delete;
+  constexpr ~more_terms() { machine_.more_terms_follow(before_); }
+
+private:
+  Machine& machine_;
+  bool before_;
+};
+
+}  // namespace detail
+
 /// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs
 /// no memory.
 template<class Machine>

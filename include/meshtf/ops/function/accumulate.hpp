@@ -22,7 +22,8 @@ namespace detail {
 
 /// The loss as data, after its backward pass. Where no gradients are wanted, the loss.
 template<class Loss>
-constexpr Loss gone_back(Loss const& loss) {
+constexpr Loss gone_back(Loss const& loss, bool more_follow) {
+  more_terms const guard{loss.machine(), more_follow};
   if (loss.machine().records_gradients()) backward(loss);
   return stop_gradient(loss);
 }
@@ -39,9 +40,9 @@ struct accumulates_without_machine<L> : std::type_identity<pipeline_needs_machin
 
 template<int N, class F>
 constexpr auto accumulated(F const& step) {
-  auto total = gone_back(step(extent{0}));
+  auto total = gone_back(step(extent{0}), N > 1);
   for (extent i = 1; i < N; ++i) {
-    auto sum = total + gone_back(step(i));
+    auto sum = total + gone_back(step(i), i + 1 < N);
     total    = std::move(sum);
   }
   return total;

@@ -72,6 +72,7 @@ public:
   }
 
   constexpr void backward(int i) {
+    more_terms const guard{m_, i + 1 < N};
     m_.begin_pass(true, i);
     m_.exchange_tape(std::exchange(tapes_[at(i)], nullptr));
     work_on_stage<L>(m_, stage_);

@@ -1,0 +1,227 @@
+// Sums of gradients that begin during the backward pass: their values, their bits when messages are late, and
+// their price.
+// test: program pipeline
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../layout_fixture.hpp"
+
+namespace {
+
+using namespace meshtf;
+using boost::mpi::communicator;
+
+struct batch : dim<24> {};
+struct part : dim<12> {};
+struct in : dim<96> {};
+struct hidden : dim<161> {};
+struct classes : dim<7> {};
+
+template<int N>
+struct rows : axis<N> {};
+template<int N>
+struct cols : axis<N> {};
+template<int R, int C>
+struct grid : mesh<rows<R>, cols<C>> {};
+
+template<int R, int C = 1>
+struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, padded<hidden, cols<C>>> {};
+
+/// The gradient of `up` is long (96 x 161 doubles), so it is summed where it lies; the others share messages,
+/// whose elements have no equal parts. `norm` is used twice, once in a function that is computed again.
+template<Layout L>
+struct net {
+  nn::linear<double, L, in, hidden> up;
+  nn::layer_norm<double, L, hidden> norm;
+  nn::linear<double, L, hidden, classes> down;
+
+  constexpr explicit net(machine<L>& m) : up{m, he_normal{1}}, norm{m}, down{m, he_normal{2}} {}
+
+  constexpr auto operator()(auto const& x) const {
+    auto const h = [this](auto const& v) { return gelu(norm(v)); };
+    return mean(square(down(recompute(h, norm(up(x))))));
+  }
+  constexpr auto parameters() { return meshtf::parameters(up, norm, down); }
+};
+
+enum class sums { in_the_step, early, at_once };
+
+/// Steps of AdamW on random data.
+struct training {
+  sums when      = sums::in_the_step;
+  bool divided   = false;  // in micro-batches
+  double clipped = 0;
+
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    net<L> model{m};
+    auto const list = model.parameters();
+    adamw opt{0.01};
+    opt.max_norm = clipped;
+    opt.prepare(list);
+    run<L>(m, model, list, [&](auto const&) { opt.step(list); });
+  }
+
+  /// `step` after each backward pass.
+  template<Layout L, class List>
+  constexpr void run(machine<L>& m, net<L>& model, List const& list, auto const& step) const {
+    if (when == sums::in_the_step) return steps<L>(m, model, step);
+    early_sums const early{list, when == sums::early ? wait_for_sums::at_the_end : wait_for_sums::at_once};
+    steps<L>(m, model, step);
+  }
+  template<Layout L>
+  constexpr void steps(machine<L>& m, net<L>& model, auto const& step) const {
+    auto const x = random_normal<double, L, batch, in>(m, {.seed = 3});
+    for (int i = 0; i < 2; ++i) {
+      if (divided) {
+        accumulate<2>(m, [&](extent k) { return model(micro_batch<batch, part>(x, k)) / 2; });
+      } else {
+        backward(model(x));
+      }
+      step(model);
+    }
+  }
+};
+
+template<Mesh M>
+process_mesh<M>& processes() {
+  static auto* const made = new process_mesh<M>{communicator{}};
+  return *made;
+}
+
+/// All weights after the steps, of this process.
+template<Layout L>
+std::vector<double> weights_after(training const& t) {
+  auto& m = processes<typename L::mesh_type>();
+  std::vector<double> all;
+  net<L> model{m};
+  adamw opt{0.01};
+  opt.max_norm    = t.clipped;
+  auto const list = model.parameters();
+  t.run<L>(m, model, list, [&](auto const&) { opt.step(list); });
+  list.for_each([&all](auto const& w) {
+    auto const whole = to_global(w);
+    all.insert(all.end(), whole.begin(), whole.end());
+  });
+  return all;
+}
+
+double difference(std::vector<double> const& a, std::vector<double> const& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+template<Layout L>
+void check_values() {
+  for (bool const divided : {false, true})
+    for (double const clipped : {0.0, 0.5}) {
+      auto const step    = weights_after<L>({sums::in_the_step, divided, clipped});
+      auto const early   = weights_after<L>({sums::early, divided, clipped});
+      auto const at_once = weights_after<L>({sums::at_once, divided, clipped});
+      CHECK(early == at_once);
+      CHECK(difference(early, step) < 1e-12);
+      if (communicator{}.size() == 2) CHECK(early == step);
+    }
+}
+
+template<Layout L, training T>
+void check_price() {
+  static constexpr auto promised = dry_run<L>(T);
+  auto const counted             = recorded<L>(processes<typename L::mesh_type>(), T);
+  CHECK(counted == promised);
+  // where a call begins, and what is computed while it goes on
+  bool same = counted.collectives().size() == promised.collectives().size();
+  for (std::size_t i = 0; same && i < promised.collectives().size(); ++i)
+    same = counted.collectives()[i].since == promised.collectives()[i].since &&
+           counted.collectives()[i].until == promised.collectives()[i].until;
+  CHECK(same);
+}
+
+/// The sums begin in the backward pass, and what is computed meanwhile hides time of them.
+template<Layout L>
+constexpr void check_overlap() {
+  constexpr auto early   = dry_run<L>(training{sums::early});
+  constexpr auto at_once = dry_run<L>(training{sums::at_once});
+  constexpr auto step    = dry_run<L>(training{sums::in_the_step});
+  constexpr auto begun   = [](auto const& c) {
+    int n = 0;
+    for (collective_call const& call : c.collectives()) n += call.until.flops > 0 ? 1 : 0;
+    return n;
+  };
+  constexpr bool joins = joining_axes<typename L::mesh_type> != 0;
+  static_assert(!joins || begun(early) >= 2);
+  static_assert(begun(at_once) == 0 && begun(step) == 0);
+  constexpr modelled_time t = early.time();
+  static_assert(!joins || (t.overlapped() < t.total() && t.overlapped() > t.products + t.passes));
+  static_assert(at_once.time().hidden < 1e-12 && step.time().hidden == 0);
+  static_assert(early.flops() == step.flops() && early.template payload<>() == step.template payload<>() &&
+                early.template bytes_sent<>() == step.template bytes_sent<>());
+}
+
+/// A `backward` that comes before the step adds to what was summed. One that fails leaves sums on their way,
+/// which the next discards.
+template<Layout L>
+void check_further_terms() {
+  auto& m      = processes<typename L::mesh_type>();
+  auto const x = random_normal<double, L, batch, in>(m, {.seed = 3});
+  net<L> model{m};
+  parameter<double, L, classes> unused{m};
+  auto const list      = parameters(model, unused);
+  auto const gradients = [&list] {
+    std::vector<double> all;
+    list.for_each([&all](auto const& w) {
+      auto const whole = to_global(finish(gradient(w)));
+      all.insert(all.end(), whole.begin(), whole.end());
+    });
+    zero_gradients(list);
+    return all;
+  };
+  backward(model(x));
+  auto const once = gradients();
+  backward(model(x));
+  backward(model(2.0 * x));
+  auto const twice = gradients();
+
+  early_sums const early{list};
+  backward(model(x));
+  list.for_each([](auto const& w) { CHECK(w.slot().unreduced == 0); });
+  CHECK(difference(gradients(), once) < 1e-12);
+  backward(model(x));
+  backward(model(2.0 * x));
+  CHECK(difference(gradients(), twice) < 1e-12);
+  auto changed    = copy(x);
+  auto const loss = model(changed);
+  *changed.data_to_write() += 1;
+  CHECK_THROWS_AS(backward(loss), software_error);
+  zero_gradients(list);
+  backward(model(x));
+  CHECK(difference(gradients(), once) < 1e-12);
+}
+
+template<Layout L>
+void check_all() {
+  check_overlap<L>();
+  check_further_terms<L>();
+  check_values<L>();
+  check_price<L, training{sums::early}>();
+  check_price<L, training{sums::early, true, 0.5}>();
+  check_price<L, training{sums::at_once}>();
+}
+
+}  // namespace
+
+TEST_CASE("sums that begin in the backward pass give the gradients of the step") {
+  switch (communicator{}.size()) {
+    case 1: check_all<both<1>>(); break;
+    case 2: check_all<both<2>>(); break;
+    case 3: check_all<both<3>>(); break;
+    case 4:
+      check_all<both<4>>();
+      check_all<both<2, 2>>();
+      break;
+    default: break;
+  }
+}
