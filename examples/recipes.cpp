@@ -189,6 +189,11 @@ int main(int argc, char** argv) {
   auto const full      = broadcast<batch, source>(words);
   auto const packed    = loss_of(net.packed(full, of_source, answers, of_target), answers);
   if (is_first) std::printf("packed: the loss of two pairs in each row is %.2f\n", packed.value());
+  {
+    early_sums const early{parameters(net)};
+    backward(packed);
+    sgd{1e-2}.step(parameters(net));
+  }
 
   bool const same = decodes(m);
   if (is_first) std::printf("decoding with caches gives %s\n", same ? "the whole pass" : "something else");

@@ -213,6 +213,71 @@ void check_all() {
 
 }  // namespace
 
+namespace {
+
+template<int K>
+struct stages : axis<K> {};
+template<int K, int R>
+struct line : mesh<stages<K>, rows<R>> {};
+struct quarter : dim<6> {};
+struct width : dim<32> {};
+/// Stages, each of two processes that share the batch.
+struct piped : layout<line<2, 2>, staged<stages<2>>, split<batch, rows<2>>, split<quarter, rows<2>>> {};
+
+template<Layout L>
+struct block {
+  nn::linear<double, L, width, width> inner;
+  constexpr explicit block(machine<L>& m) : inner{m, he_normal{1}} {}
+  constexpr auto operator()(auto const& x) const { return x + tanh(inner(x)); }
+  constexpr auto parameters() { return meshtf::parameters(inner); }
+};
+
+/// A stage's sums begin in the backward pass of its last micro-batch.
+struct pipeline_training {
+  sums when = sums::in_the_step;
+
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    static_cast<void>(run<L>(m));
+  }
+  template<Layout L>
+  constexpr auto run(machine<L>& m) const {
+    nn::stack<block<L>, 4> net{m};
+    auto const list = parameters(net);
+    if (when == sums::in_the_step) return steps<L>(m, net, list);
+    early_sums const early{list, when == sums::early ? wait_for_sums::at_the_end : wait_for_sums::at_once};
+    return steps<L>(m, net, list);
+  }
+  template<Layout L>
+  constexpr auto steps(machine<L>& m, auto& net, auto const& list) const {
+    auto const x    = random_normal<double, L, batch, width>(m, {.seed = 3});
+    auto const step = [&] {
+      auto const loss = accumulate<4>(
+          m, [&](extent k) { return mean(square(net(micro_batch<batch, quarter>(x, k)))) / 4; });
+      sgd{0.1}.step(list);
+      return loss;
+    };
+    static_cast<void>(step());
+    return step();
+  }
+};
+
+void check_pipeline() {
+  auto& m            = processes<line<2, 2>>();
+  auto const loss    = [&m](sums when) { return pipeline_training{when}.run<piped>(m).value(); };
+  double const early = loss(sums::early);
+  CHECK(early == loss(sums::at_once));
+  CHECK(std::abs(early - loss(sums::in_the_step)) < 1e-12);
+  static constexpr auto promised = dry_run<piped>(pipeline_training{sums::early});
+  auto const counted             = recorded<piped>(m, pipeline_training{sums::early});
+  auto const stage               = static_cast<int>(m.coordinate<stages<2>>());
+  CHECK(counted == promised.stage(stage));
+  // each step the sums of a stage, and the loss, which the last stage computes from those of micro-batches
+  CHECK(counted.calls<collective::all_reduce>() == (stage == 0 ? 4 : 12));
+}
+
+}  // namespace
+
 TEST_CASE("sums that begin in the backward pass give the gradients of the step") {
   switch (communicator{}.size()) {
     case 1: check_all<both<1>>(); break;
@@ -221,6 +286,7 @@ TEST_CASE("sums that begin in the backward pass give the gradients of the step")
     case 4:
       check_all<both<4>>();
       check_all<both<2, 2>>();
+      check_pipeline();
       break;
     default: break;
   }
