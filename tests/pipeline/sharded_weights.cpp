@@ -109,4 +109,15 @@ constexpr extent matrices = of_data.parameter_bytes() - whole_table - whole_vect
 static_assert(of_kept.bytes_sent() == (3 * matrices + 5 * whole_table + 2 * whole_vectors) * 7 / 8 + 7);
 static_assert(of_data.bytes_sent() == 2 * of_data.parameter_bytes() * 7 / 8 + 7);
 
+// what gathers would gain that begin before they are needed
+constexpr machine_model node{.flops_per_second        = 2e12,
+                             .memory_bytes_per_second = 200e9,
+                             .seconds_per_byte_added  = 1 / 200e9,
+                             .within_node             = {2e-6, 1 / 12.5e9}};
+constexpr double ahead(int gathers) { return of_kept.time(node, gathers).overlapped(); }
+constexpr modelled_time in_turn = of_kept.time(node);
+static_assert(ahead(0) == in_turn.total() && ahead(1) < ahead(0) && ahead(2) <= ahead(1));
+static_assert(ahead(2) > in_turn.products + in_turn.passes && ahead(2) > in_turn.messages());
+static_assert(of_data.time(node, 1).overlapped() > 0.999999 * of_data.time(node).total());
+
 }  // namespace

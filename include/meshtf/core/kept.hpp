@@ -64,6 +64,12 @@ inline constexpr bool is_kept_part_of = false;
 template<class L, class Rule>
 inline constexpr bool is_kept_part_of<L, kept_in_parts<L, Rule>> = true;
 
+/// Whether something is kept under `L` in smaller parts than it is used in.
+template<class L>
+inline constexpr bool is_layout_of_kept_parts = false;
+template<class L, class Rule>
+inline constexpr bool is_layout_of_kept_parts<kept_in_parts<L, Rule>> = true;
+
 enum class keeping : unsigned char { as_it_is, equal_parts, padded_parts };
 struct kept_choice {
   keeping how   = keeping::as_it_is;

@@ -163,7 +163,9 @@ constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_
   out += '\n';
   modelled_time const t = c.time(machine);
   append(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products),
-         ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()), "\n");
+         ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()));
+  if (t.hidden > 0) append(out, "; ", seconds_text(t.overlapped()), " if early sums go on meanwhile");
+  out += '\n';
   call_groups groups;
   c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
   append_calls(out, groups, m, ruled);

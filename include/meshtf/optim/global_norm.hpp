@@ -163,13 +163,6 @@ constexpr auto& machine_of_gradients(List const& list) {
   return machine_of(list, "the norm of the gradients");
 }
 
-template<class List>
-constexpr std::size_t count_in(List const& list) {
-  std::size_t n = 0;
-  list.for_each([&n](auto&) { ++n; });
-  return n;
-}
-
 /// Reduces the gradients: from now on they are finished, and finishing them again sends nothing. If
 /// this fails, all gradients are discarded, since some would be finished and others not.
 template<class List>

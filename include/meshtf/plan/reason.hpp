@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <meshtf/core/kept.hpp>
 #include <meshtf/core/name.hpp>
-#include <meshtf/core/placed.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -31,6 +31,7 @@ struct collective_reason {
   named_dims to{};
   char const* done  = "summed";
   char const* words = nullptr;
+  bool of_weights   = false;  // of weights that are kept in parts, or of their gradients
 };
 
 namespace detail {
@@ -57,8 +58,10 @@ inline constexpr collective_reason reason_to_run_on{.words =
                                                         "running sums and products go on from part to part"};
 
 template<class From, class S1, class To, class S2>
-inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::value,
-                                                  .to    = names_in<To, S2>::value};
+inline constexpr collective_reason reason_to_move{
+    .loops      = names_in<From, S1>::value,
+    .to         = names_in<To, S2>::value,
+    .of_weights = is_layout_of_kept_parts<From> || is_layout_of_kept_parts<To>};
 
 }  // namespace detail
 

@@ -155,7 +155,10 @@ public:
   }
 
   /// Modelled seconds of the step. The model and its limits: docs/cost.md.
-  constexpr modelled_time time(machine_model const& machine = {}) const {
+  ///
+  /// `gathers_ahead`: what a step would take in which each gather of weights that are kept in parts
+  /// (`kept_over`) begins where the gather so many before it is made (prefetch). Processes do not do so yet.
+  constexpr modelled_time time(machine_model const& machine = {}, int gathers_ahead = 0) const {
     modelled_time t{.products = static_cast<double>(flops_) / machine.flops_per_second,
                     .passes   = static_cast<double>(elementwise_bytes_) / machine.memory_bytes_per_second};
     for_each_collective([&](collective_call const& c, extent times) {
@@ -164,7 +167,7 @@ public:
           static_cast<double>(times) *
           seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
     });
-    if (overlaps_) t.hidden = detail::hidden_seconds(*this, machine);
+    if (overlaps_ || gathers_ahead > 0) t.hidden = detail::hidden_seconds(*this, machine, gathers_ahead);
     return t;
   }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include <meshtf/core/unchecked_vector.hpp>
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/reason.hpp>
 #include <meshtf/price/machine_model.hpp>
 
 namespace meshtf {
@@ -28,39 +30,53 @@ namespace detail {
 
 /// The seconds of messages during which the process computes.
 ///
-/// There are two resources, the processor and the network; each takes one thing after the other, in the order
-/// in which the program begins them. A collective that blocks makes the processor wait for its end; one that
-/// goes on makes it wait where the program needs the result.
+/// `gathers_ahead`: a gather of weights that are kept in parts may begin where the gather so many before it
+/// was made, and a sum of their gradients goes on until the step ends. There are two resources, the processor
+/// and the network; each takes one thing after the other, in the order in which the program begins them. A
+/// collective that blocks makes the processor wait for its end; one that goes on makes it wait where the
+/// program needs the result.
 template<class Cost>
-constexpr double hidden_seconds(Cost const& cost, machine_model const& machine) {
+constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, int gathers_ahead) {
   struct in_flight {
     double needed;  // in seconds of computing alone
     double end;
   };
   unchecked_vector<in_flight> begun{};
-  std::size_t next = 0;
-  double computed  = 0;
-  double waited    = 0;  // by the processor
-  double network   = 0;  // free from then on
-  double messages  = 0;
-  auto const wait  = [&](double until, double needed) {
-    if (double const moment = needed + waited; until > moment) waited += until - moment;
+  unchecked_vector<double> gathers{};  // when each was made
+  std::size_t next         = 0;
+  double computed          = 0;
+  double waited            = 0;  // by the processor
+  double network           = 0;  // free from then on
+  double messages          = 0;
+  double const end_of_step = computed_work{cost.flops(), cost.elementwise_bytes()}.seconds(machine);
+  auto const wait          = [&](in_flight const& call) {
+    if (double const moment = call.needed + waited; call.end > moment) waited += call.end - moment;
   };
   auto const wait_for_those_needed = [&](double moment) {
-    for (; next < begun.size() && begun[next].needed <= moment; ++next)
-      wait(begun[next].end, begun[next].needed);
+    for (; next < begun.size() && begun[next].needed <= moment; ++next) wait(begun[next]);
+  };
+  auto const prefetched = [&](double now) {
+    auto const ahead = static_cast<std::size_t>(gathers_ahead);
+    gathers.push_back(now);
+    return gathers.size() <= ahead ? 0 : gathers[gathers.size() - 1 - ahead];
   };
   cost.for_each_call([&](auto const& call) {
     computed += call.since.seconds(machine);
     wait_for_those_needed(computed);
-    double const takes = Cost::seconds_of(call, machine);
-    double const begin = computed + waited > network ? computed + waited : network;
+    bool const of_weights = gathers_ahead > 0 && call.why != nullptr && call.why->of_weights;
+    double const takes    = Cost::seconds_of(call, machine);
+    double begin          = computed + waited;
+    if (of_weights && call.kind == collective::all_gather) begin = prefetched(begin);
+    if (begin < network) begin = network;
     messages += takes;
     network = begin + takes;
-    if (call.until == computed_work{}) wait(network, computed);
+    if (of_weights && call.kind == collective::reduce_scatter) return;
+    if (call.until == computed_work{}) wait({computed, network});
     else begun.push_back({computed + call.until.seconds(machine), network});
   });
-  for (; next < begun.size(); ++next) wait(begun[next].end, begun[next].needed);
+  wait_for_those_needed(end_of_step);
+  for (; next < begun.size(); ++next) wait(begun[next]);  // rounding
+  wait({end_of_step, network});
   return messages - waited;
 }
 

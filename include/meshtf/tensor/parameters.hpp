@@ -233,6 +233,14 @@ constexpr auto* machine_in(List const& list) {
   return m;
 }
 
+/// The number of parameters in a list.
+template<class List>
+constexpr std::size_t count_in(List const& list) {
+  std::size_t n = 0;
+  list.for_each([&n](auto&) { ++n; });
+  return n;
+}
+
 [[noreturn]] inline void throw_no_parameters(char const* operation) {
   throw software_error(std::string{operation} + " of no parameters: the list is empty");
 }
