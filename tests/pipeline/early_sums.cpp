@@ -17,7 +17,7 @@ struct batch : dim<24> {};
 struct part : dim<12> {};
 struct in : dim<96> {};
 struct hidden : dim<161> {};
-struct classes : dim<7> {};
+struct classes : dim<47> {};
 
 template<int N>
 struct rows : axis<N> {};
@@ -29,8 +29,8 @@ struct grid : mesh<rows<R>, cols<C>> {};
 template<int R, int C = 1>
 struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, padded<hidden, cols<C>>> {};
 
-/// The gradient of `up` is long (96 x 161 doubles), so it is summed where it lies; the others share messages,
-/// whose elements have no equal parts. `norm` is used twice, once in a function that is computed again.
+/// The gradients of the matrices are long, so each is summed where it lies; the others share messages.
+/// Neither have equal parts. `norm` is used twice, once in a function that is computed again.
 template<Layout L>
 struct net {
   nn::linear<double, L, in, hidden> up;
