@@ -865,7 +865,9 @@ struct stage_block {
 
 void stages_of_two(process_mesh<stages_and_rows>& m) {
   tensor<float, piped, batch, model> const x{m};
-  nn::stack<stage_block<piped>, 2> const net{m};
+  nn::stack<stage_block<piped>, 2> net{m};
+  //= || DistributedDataParallel(net), for its overlap || what XLA's latency-hiding scheduler does
+  early_sums const early{parameters(net)};
   //= || Schedule1F1B(stage, n_microbatches=2, loss_fn=loss).step(x) || an own loop of ppermute and grad
   auto const loss =
       accumulate<2>(m, [&](extent i) { return mean(square(net(micro_batch<batch, part>(x, i)))) / 2; });
