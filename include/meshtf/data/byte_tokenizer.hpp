@@ -10,6 +10,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/data/tokenizer.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -20,6 +21,10 @@ inline namespace v0 {
 ///     struct vocab : meshtf::dim<meshtf::byte_tokenizer::vocabulary> {};
 struct byte_tokenizer {
   static constexpr extent vocabulary = 256;
+  static constexpr extent vocabulary_size() { return vocabulary; }
+
+  /// There is one vocabulary of bytes: the FNV-1a hash of "byte_tokenizer".
+  static constexpr std::uint64_t hash() { return 0x544a5f8eb7d3e1f3; }
 
   /// From 0 to 255, whether or not `char` is signed.
   static constexpr std::int32_t id_of(char byte) { return static_cast<unsigned char>(byte); }
@@ -29,6 +34,7 @@ struct byte_tokenizer {
   /// Errors: `data_error` if an id is not a byte.
   static std::string decode(std::span<std::int32_t const> ids);
 };
+static_assert(Tokenizer<byte_tokenizer>);
 
 #if MESHTF_DEFINES_RUNTIME
 
