@@ -35,7 +35,7 @@ class MeshtfConan(ConanFile):
         text = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
         self.version = re.search(r"project\(meshtf VERSION (\d+\.\d+\.\d+)", text).group(1)
 
-    # oneDNN, which Conan's index lacks, is found by CMake where the machine has it; xsimd comes with xtensor.
+    # oneDNN and sentencepiece, which Conan's index lacks, are found by CMake where the machine has them; xsimd comes with xtensor.
     def requirements(self):
         if self.options.runtime:
             self.requires("boost/[>=1.74 <2]", options={"header_only": False, "without_mpi": False, "without_serialization": False})

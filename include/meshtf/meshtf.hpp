@@ -7,7 +7,9 @@
 #include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/idx.hpp>
 #include <meshtf/data/labelled_images.hpp>
+#include <meshtf/data/sentencepiece_tokenizer.hpp>
 #include <meshtf/data/text.hpp>
+#include <meshtf/data/tokenizer.hpp>
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/global.hpp>

@@ -43,11 +43,17 @@ def compare(model, options, text):
 def alter(model, count):
     """How many of the altered models were refused."""
     sound, by_chance, refused = (folder / f"{model}.model").read_bytes(), random.Random(1), 0
-    for k in range(count):
+    for k in range(-1, count):
         data = bytearray(sound)
-        if k % 4 == 0:
+        if k < 0:  # all leads far out of the normalizer's trie, which follows its name and two sizes: of this the library dies
+            first = data.index(b"nmt_nfkc") + 16
+            for at in range(first, first + 100000, 4):
+                data[at + 1] |= 0xfe
+                data[at + 2] |= 0xff
+                data[at + 3] |= 0x7f
+        if k >= 0 and k % 4 == 0:
             del data[by_chance.randrange(len(data)):]
-        for _ in range(1 + k % 3):
+        for _ in range(1 + k % 3 if k >= 0 else 0):
             if data:
                 data[by_chance.randrange(len(data))] ^= 1 << by_chance.randrange(8)
         (folder / "altered.model").write_bytes(data)
@@ -69,9 +75,9 @@ def main():
     compare("bpe", ["--model_type=bpe", "--byte_fallback=true", "--pad_id=0", "--unk_id=1", "--bos_id=2", "--eos_id=3"], text)
     compare("unigram", ["--model_type=unigram"], text)
     refused = alter("bpe", 300)
-    if not 75 <= refused < 300:
-        wrong.append(f"expected that of 300 altered models at least 75, which were cut off, are refused, and not all, got {refused}")
-    print("\n".join(wrong) or f"{refused} of 300 altered models were refused")
+    if not 75 <= refused < 301:
+        wrong.append(f"expected that of 301 altered models at least 75, which were cut off, are refused, and not all, got {refused}")
+    print("\n".join(wrong) or f"{refused} of 301 altered models were refused")
     return 1 if wrong else 0
 
 

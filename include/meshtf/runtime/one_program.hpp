@@ -58,6 +58,11 @@ MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_ZLIB, on)
 #else
 MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_ZLIB, off)
 #endif
+#if defined(MESHTF_WITH_SENTENCEPIECE) && MESHTF_WITH_SENTENCEPIECE
+MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_SENTENCEPIECE, on)
+#else
+MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_SENTENCEPIECE, off)
+#endif
 
 MESHTF_UNITS_OF_VERSION(meshtf_units_of_different_versions, MESHTF_VERSION_MAJOR, MESHTF_VERSION_MINOR,
                         MESHTF_VERSION_PATCH)

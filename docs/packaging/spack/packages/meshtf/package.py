@@ -23,6 +23,7 @@ class Meshtf(CMakePackage):
     variant("runtime", default=True, description="Programs that run on processes; without it, layout checks and prices")
     variant("onednn", default=True, when="+runtime", description="Products in single precision by oneDNN")
     variant("checkpoints", default=True, when="+runtime", description="Save and load checkpoints")
+    variant("sentencepiece", default=False, when="+runtime", description="A tokenizer of pieces of words")
     variant("compiled", default=False, when="+runtime", description="The kernels compiled once, as a static library")
 
     depends_on("cxx", type="build")
@@ -37,6 +38,7 @@ class Meshtf(CMakePackage):
         depends_on("zlib-api")
         depends_on("onednn", when="+onednn")
         depends_on("jansson", when="+checkpoints")
+        depends_on("sentencepiece", when="+sentencepiece")
 
     conflicts("%gcc@:11", msg="meshtf needs g++ 12: C++20 in constant evaluation")
     conflicts("%clang@:15", msg="meshtf needs clang 16: C++20 in constant evaluation")
