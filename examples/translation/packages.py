@@ -18,7 +18,8 @@ def run(command, folder, remedy):
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
-        stop(69, f"expected the program {command[0]}, got a system without it: the text is made of Debian's packages: run this on Debian 12")
+        stop(69, f"expected the program {command[0]}, got a system without it: run this on Debian 12, whose packages have the text "
+                 "and the programs")
     if done.returncode:
         print(done.stderr.strip(), file=sys.stderr)
         stop(69, f"expected {' '.join(command[:4])} ... to succeed, got the error above: {remedy}")

@@ -3,7 +3,7 @@
 
 Trains a vocabulary on the documents with spm_train, in each of its ways to make one. For lines of them, and for lines that no vocabulary likes, PROGRAM
 prints the ids that spm_encode prints, and the texts that spm_decode prints. A model that was altered is refused with status 65 or is another vocabulary:
-PROGRAM never ends by a signal. Without spm_train: skipped (77).
+PROGRAM never ends by a signal. And examples/translation/vocabulary.py makes the same bytes twice, of the training pairs alone. Without spm_train: skipped (77).
 """
 import random
 import shutil
@@ -64,6 +64,24 @@ def alter(model, count):
     return refused
 
 
+def vocabulary():
+    rows = [line.replace("\t", " ") for line in (folder / "text").read_text().splitlines() if len(line.split()) > 3]
+    made = []
+    for name in ("once", "again"):
+        where = folder / name
+        where.mkdir(exist_ok=True)
+        for file, some in (("train", rows[200:]), ("dev", rows[:100]), ("random", rows[100:200])):
+            (where / f"{file}.tsv").write_text("".join(f"{row}\t{row.upper()}\there\tfile\n" for row in some))
+        done = run([sys.executable, root / "examples/translation/vocabulary.py", where, str(pieces)])
+        if done.returncode:
+            sys.exit(f"vocabulary.py: {done.stderr.decode()[-500:]}")
+        made.append((where / "joint.model").read_bytes())
+    if (folder / "once/vocabulary.txt").read_text().splitlines() != [text for row in rows[200:] for text in (row, row.upper())]:
+        wrong.append("expected both sides of the training pairs in the vocabulary's text, and nothing else")
+    if made[0] != made[1]:
+        wrong.append("expected the same bytes of the same text, got two models")
+
+
 def main():
     if not shutil.which("spm_train"):
         print("skipped: no spm_train here: apt install sentencepiece")
@@ -74,6 +92,7 @@ def main():
     text = documents.encode() + "\n\n a  b \u00a0c\t\u00e9t\u00e9 e\u0301t\u00e9 \ufb01ne \u2167 \U0001f600 \u4f60\u597d\u2581x <s> </s> <unk> \u200b.\n".encode() + b"\xff\xfe bad \xc3\n"
     compare("bpe", ["--model_type=bpe", "--byte_fallback=true", "--pad_id=0", "--unk_id=1", "--bos_id=2", "--eos_id=3"], text)
     compare("unigram", ["--model_type=unigram"], text)
+    vocabulary()
     refused = alter("bpe", 300)
     if not 75 <= refused < 301:
         wrong.append(f"expected that of 301 altered models at least 75, which were cut off, are refused, and not all, got {refused}")
