@@ -1,31 +1,17 @@
 // The same bits for every number of stages: loss, gradients, parameters after clipped steps, checkpoints; and
 // what is counted is what was promised.
 // test: program pipeline
-#include <cstring>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "../layout_fixture.hpp"
+#include "on_stages.hpp"
 #include "program.hpp"
 
 namespace {
 
 using namespace pipelines;
-using boost::mpi::communicator;
-
-/// The shards of all arrays of this process, by name.
-using shards = std::map<std::string, std::vector<float>>;
-
-/// A process mesh that lives until the end: MPI is down when static objects die.
-template<Mesh M>
-process_mesh<M>& processes(communicator const& world) {
-  static auto* const made = new process_mesh<M>{world};
-  return *made;
-}
 
 template<Layout L, class Training>
 void take_data(Training& t) {
@@ -47,11 +33,6 @@ struct outcome {
   shards weights;
 };
 
-template<class X>
-std::vector<float> elements(X const& x) {
-  return {x.handle()->data(), x.handle()->data() + x.size};
-}
-
 template<Layout L, int M, class Schedule, bool Recomputes>
 outcome outcome_on(process_mesh<typename L::mesh_type>& m) {
   training<L, M, Schedule, Recomputes> t{m};
@@ -70,20 +51,8 @@ outcome outcome_on(process_mesh<typename L::mesh_type>& m) {
     auto const loss = t.step();
     seen.losses.push_back(loss.value());
   }
-  list.for_each_named([&](std::string const& name, auto& w) {
-    if (!w.handle()->is_absent()) seen.weights[name] = elements(w);
-  });
+  seen.weights = elements_of(list);
   return seen;
-}
-
-void expect_part_of(shards const& own, shards const& all) {
-  CHECK(!own.empty());
-  for (auto const& [name, x] : own) {
-    INFO(name);
-    auto const& truth = all.at(name);
-    REQUIRE(x.size() == truth.size());
-    CHECK(std::memcmp(x.data(), truth.data(), x.size() * sizeof(float)) == 0);
-  }
 }
 
 /// A program whose cost is compared.
@@ -95,20 +64,13 @@ struct step_of {
     auto const loss = t.step();
   }
 };
-template<class L, class F>
-constexpr auto promised = [] {
-  auto const all = dry_run<L>(F{});
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::array{fixture::cost_summary{all.stage(int{K})}...};
-  }(std::make_index_sequence<std::size_t{stage_count<L>}>{});
-}();
 
 /// K stages of R x C processes against one stage of as many.
 template<int K, int R, int C, int M, class Schedule = one_forward_one_backward, bool Recomputes = false>
 void check() {
   using L                         = piped<K, R, C>;
   using One                       = piped<1, R, C>;
-  auto& m                         = processes<grid<K, R, C>>(communicator{});
+  auto& m                         = processes<grid<K, R, C>>();
   int stage                       = static_cast<int>(m.template coordinate<stages<K>>());
   static auto const comm_of_stage = communicator{}.split(stage);
   INFO(K << " stages of " << R << " x " << C << ", " << M << " micro-batches, this is stage " << stage);
@@ -118,10 +80,7 @@ void check() {
   CHECK(own.losses == truth.losses);
   expect_part_of(own.gradients, truth.gradients);
   expect_part_of(own.weights, truth.weights);
-  using program = step_of<M, Schedule, Recomputes>;
-  fixture::compare(
-      promised<L, program>[static_cast<std::size_t>(stage)],
-      fixture::cost_summary { recorded<L>(m, program{}) }, "the layout of stages");
+  expect_price<L, step_of<M, Schedule, Recomputes>>(m);
 }
 
 }  // namespace
@@ -152,20 +111,17 @@ TEST_CASE("bits do not depend on the number of stages, of micro-batches, or on t
 
 TEST_CASE("without a rule for stages, the same program accumulates gradients with the same bits", "[1]") {
   if (communicator{}.size() != 1) return;
-  auto const with =
-      outcome_on<piped<1>, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
-  auto const without =
-      outcome_on<plain, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(communicator{}));
+  auto const with    = outcome_on<piped<1>, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>());
+  auto const without = outcome_on<plain, 4, one_forward_one_backward, false>(processes<grid<1, 1, 1>>());
   CHECK(with.losses[0] == without.losses[0]);
   expect_part_of(with.gradients, without.gradients);
 }
 
 TEST_CASE("a checkpoint of several stages is that of one, and any number of stages goes on from it") {
   if (communicator{}.size() != 4) return;
-  auto const folder       = [](char const* name) { return "pipeline_" + std::string{name}; };
-  auto& m                 = processes<grid<4, 1, 1>>(communicator{});
-  static auto const alone = communicator{}.split(m.rank());
-  auto& solo              = processes<grid<1, 1, 1>>(alone);
+  auto const folder = [](char const* name) { return "pipeline_" + std::string{name}; };
+  auto& m           = processes<grid<4, 1, 1>>();
+  auto& solo        = processes<grid<1, 1, 1>>(alone());
   training<piped<4>, 4> four{m};
   training<piped<1>, 4> one{solo};
   take_data<piped<4>>(four);

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "../layout_fixture.hpp"
+#include "on_stages.hpp"
 
 namespace {
 
-using namespace meshtf;
-using boost::mpi::communicator;
+using namespace pipelines;
 
 struct batch : dim<8> {};
 struct length : dim<8> {};
@@ -106,12 +105,6 @@ struct training {
     return loss;
   }
 };
-
-template<Mesh M>
-process_mesh<M>& processes() {
-  static auto* const made = new process_mesh<M>{communicator{}};
-  return *made;
-}
 
 template<Layout L, template<Layout> class Model>
 std::vector<double> losses_on(process_mesh<typename L::mesh_type>& m) {

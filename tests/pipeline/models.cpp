@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "../layout_fixture.hpp"
+#include "on_stages.hpp"
 
 namespace {
 
-using namespace meshtf;
-using boost::mpi::communicator;
+using namespace pipelines;
 
 struct batch : dim<8> {};
 struct part : dim<2> {};
@@ -79,12 +78,6 @@ private:
   }
 };
 
-template<Mesh M>
-process_mesh<M>& processes(communicator const& world) {
-  static auto* const made = new process_mesh<M>{world};
-  return *made;
-}
-
 template<Layout L, bool Tied>
 std::vector<double> losses_on(process_mesh<typename L::mesh_type>& m) {
   training<L, Tied> t{m};
@@ -106,22 +99,14 @@ struct step_of {
 template<class L, bool Tied>
 void check(double tolerance = 0) {
   INFO(name_of<L>() << (Tied ? ", tied" : ", not tied"));
-  auto& m                 = processes<typename L::mesh_type>(communicator{});
-  static auto const alone = communicator{}.split(communicator{}.rank());
-  auto const one          = losses_on<piped<1>, Tied>(processes<line<1>>(alone));
-  auto const own          = losses_on<L, Tied>(m);
+  auto& m        = processes<typename L::mesh_type>();
+  auto const one = losses_on<piped<1>, Tied>(processes<line<1>>(alone()));
+  auto const own = losses_on<L, Tied>(m);
   for (std::size_t i = 0; i < one.size(); ++i) {
     if (tolerance == 0) CHECK(own[i] == one[i]);
     else CHECK(std::abs(own[i] - one[i]) <= tolerance * one[i]);
   }
-  static constexpr auto promised = [] {
-    auto const all = dry_run<L>(step_of<Tied>{});
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return std::array{fixture::cost_summary{all.stage(int{K})}...};
-    }(std::make_index_sequence<std::size_t{stage_count<L>}>{});
-  }();
-  auto const stage = static_cast<std::size_t>(m.template coordinate<stage_axis<L>>());
-  fixture::compare(promised[stage], fixture::cost_summary{recorded<L>(m, step_of<Tied>{})}, "stages");
+  expect_price<L, step_of<Tied>>(m);
 }
 
 }  // namespace
@@ -143,7 +128,7 @@ TEST_CASE("a Transformer's losses have the bits of one stage, with a tied table 
 
 TEST_CASE("with a tied table, one stage agrees with no stages to rounding", "[1]") {
   if (communicator{}.size() != 1) return;
-  auto& m         = processes<line<1>>(communicator{});
+  auto& m         = processes<line<1>>();
   auto const with = losses_on<piped<1>, true>(m);
   auto const none = losses_on<plain, true>(m);
   for (std::size_t i = 0; i < with.size(); ++i) CHECK(std::abs(with[i] - none[i]) <= 1e-6 * none[i]);

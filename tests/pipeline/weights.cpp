@@ -2,12 +2,11 @@
 // test: program pipeline
 #include <string>
 
-#include "../layout_fixture.hpp"
+#include "on_stages.hpp"
 
 namespace {
 
-using namespace meshtf;
-using boost::mpi::communicator;
+using namespace pipelines;
 
 struct batch : dim<8> {};
 struct part : dim<2> {};
@@ -28,12 +27,6 @@ struct block {
   constexpr auto operator()(auto const& x) const { return tanh(x * scale); }
   constexpr auto parameters() { return meshtf::parameters(scale); }
 };
-
-template<Mesh M>
-process_mesh<M>& processes(communicator const& world) {
-  static auto* const made = new process_mesh<M>{world};
-  return *made;
-}
 
 /// Of 8 samples those whose first number is at least `least` count. The loss, after a step.
 template<Layout L>
@@ -74,18 +67,17 @@ double loss_at_once(process_mesh<line<1>>& m, double least) {
 
 template<int K>
 void check() {
-  static auto const alone = communicator{}.split(communicator{}.rank());
-  auto& solo              = processes<line<1>>(alone);
+  auto& solo = processes<line<1>>(alone());
   for (double const least : {-9.0, 0.8, 1.2}) {
     double const truth = loss_at_once(solo, least);
     double const one   = loss_on<piped<1>>(solo, least);
-    CHECK(loss_on<piped<K>>(processes<line<K>>(communicator{}), least) == one);
+    CHECK(loss_on<piped<K>>(processes<line<K>>(), least) == one);
     CHECK(loss_on<plain>(solo, least) == one);
     CHECK(std::abs(one - truth) <= 1e-12 * truth);
   }
   std::string said;
   try {
-    loss_on<piped<K>>(processes<line<K>>(communicator{}), 99);
+    loss_on<piped<K>>(processes<line<K>>(), 99);
   } catch (usage_error const& e) {
     said = e.what();
   }
