@@ -147,6 +147,7 @@ public:
         if (a == nullptr || std::exchange(a->exchanged_in, exchange_) == exchange_) return;
         a->is_out = !a->is_out;
         out_ += a->is_out ? 1 : -1;
+        if (w.handle()->is_absent()) return;  // another stage exchanges it
         w.handle()->written();
         sent.gather(w.data(), a->parts, [&](T* part) {
           m->transform(a->parts.part(), function::exchanged{}, part, a->array->data());
