@@ -46,9 +46,24 @@ struct dims : nn::transformer_dims<length, vocab, width, heads, key, hidden> {
   static constexpr bool tied     = Tied;
 };
 
-template<Layout L, bool Tied>
+struct groups : dim<2> {};
+struct each_ : dim<2> {};
+struct llama_dims : nn::llama_dims<length, vocab, width, groups, each_, key, hidden> {
+  static constexpr int layers    = 4;
+  static constexpr double stddev = 0.1;
+  static constexpr bool tied     = true;
+};
+
+template<Layout L>
+using tied = nn::transformer<double, L, dims<true>>;
+template<Layout L>
+using untied = nn::transformer<double, L, dims<false>>;
+template<Layout L>
+using llama = nn::llama<double, L, llama_dims>;
+
+template<Layout L, template<Layout> class Model>
 struct training {
-  nn::transformer<double, L, dims<Tied>> net;
+  Model<L> net;
   adamw opt{1e-2};
   machine<L>* m;
 
@@ -78,35 +93,38 @@ private:
   }
 };
 
-template<Layout L, bool Tied>
+template<Layout L, template<Layout> class Model>
 std::vector<double> losses_on(process_mesh<typename L::mesh_type>& m) {
-  training<L, Tied> t{m};
+  training<L, Model> t{m};
   std::vector<double> losses;
   for (int i = 0; i < 3; ++i) losses.push_back(t.step().value());
   losses.push_back(t.evaluate().value());
   return losses;
 }
 
-template<bool Tied>
+template<template<Layout> class Model>
 struct step_of {
   template<Layout L>
   constexpr void operator()(machine<L>& m) const {
-    training<L, Tied> t{m};
+    training<L, Model> t{m};
     auto const loss = t.step();
   }
 };
 
-template<class L, bool Tied>
+/// The stages of `L`, with as many threads in each process, against one stage with one thread.
+template<class L, template<Layout> class Model, int Threads = 1>
 void check(double tolerance = 0) {
-  INFO(name_of<L>() << (Tied ? ", tied" : ", not tied"));
+  INFO(name_of<L>() << ", " << name_of<Model<L>>());
   auto& m        = processes<typename L::mesh_type>();
-  auto const one = losses_on<piped<1>, Tied>(processes<line<1>>(alone()));
-  auto const own = losses_on<L, Tied>(m);
+  auto const one = losses_on<piped<1>, Model>(processes<line<1>>(alone()));
+  kernel::use_threads(Threads);
+  auto const own = losses_on<L, Model>(m);
   for (std::size_t i = 0; i < one.size(); ++i) {
     if (tolerance == 0) CHECK(own[i] == one[i]);
     else CHECK(std::abs(own[i] - one[i]) <= tolerance * one[i]);
   }
-  expect_price<L, step_of<Tied>>(m);
+  expect_price<L, step_of<Model>, Threads>(m);
+  kernel::use_threads(1);
 }
 
 }  // namespace
@@ -114,23 +132,27 @@ void check(double tolerance = 0) {
 TEST_CASE("a Transformer's losses have the bits of one stage, with a tied table and without") {
   switch (communicator{}.size()) {
     case 2:
-      check<piped<2>, true>();
-      check<piped<2>, false>();
+      check<piped<2>, tied>();
+      check<piped<2>, untied>();
       break;
     case 4:
-      check<piped<4>, true>();
-      check<piped_and_split, true>(1e-12);
-      check<piped_and_kept, true>(1e-10);
+      check<piped<4>, tied>();
+      check<piped_and_split, tied>(1e-12);
+      check<piped_and_kept, tied>(1e-10);
       break;
     default: break;
   }
 }
 
+TEST_CASE("so do a Llama's, with two threads in each process") {
+  if (communicator{}.size() == 2) check<piped<2>, llama, 2>();
+}
+
 TEST_CASE("with a tied table, one stage agrees with no stages to rounding", "[1]") {
   if (communicator{}.size() != 1) return;
   auto& m         = processes<line<1>>();
-  auto const with = losses_on<piped<1>, true>(m);
-  auto const none = losses_on<plain, true>(m);
+  auto const with = losses_on<piped<1>, tied>(m);
+  auto const none = losses_on<plain, tied>(m);
   for (std::size_t i = 0; i < with.size(); ++i) CHECK(std::abs(with[i] - none[i]) <= 1e-6 * none[i]);
-  CHECK(losses_on<piped<1>, false>(m) == losses_on<plain, false>(m));
+  CHECK(losses_on<piped<1>, untied>(m) == losses_on<plain, untied>(m));
 }

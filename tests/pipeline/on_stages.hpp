@@ -61,20 +61,20 @@ inline void expect_part_of(shards const& own, shards const& all) {
 }
 
 /// What the compiler promises each stage of `f.operator()<L>(machine)`.
-template<class L, class F>
+template<class L, class F, int Threads = 1>
 constexpr auto promised = [] {
-  auto const all = dry_run<L>(F{});
+  auto const all = dry_run<L>(F{}, threads{Threads});
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     return std::array{fixture::cost_summary{all.stage(int{K})}...};
   }(std::make_index_sequence<std::size_t{stage_count<L>}>{});
 }();
 
 /// Is it what this process counts?
-template<class L, class F>
+template<class L, class F, int Threads = 1>
 void expect_price(process_mesh<typename L::mesh_type>& m) {
   auto const stage = static_cast<std::size_t>(m.template coordinate<stage_axis<L>>());
   fixture::compare(
-      promised<L, F>[stage], fixture::cost_summary { recorded<L>(m, F{}) }, "the layout of stages");
+      promised<L, F, Threads>[stage], fixture::cost_summary { recorded<L>(m, F{}) }, "the layout of stages");
 }
 
 }  // namespace pipelines
