@@ -2,7 +2,10 @@
 // values that skip stages, and each optimizer. The bits are those of one stage.
 // test: program pipeline
 #include <array>
+#include <cerrno>
 #include <vector>
+
+#include <unistd.h>
 
 #include "on_stages.hpp"
 
@@ -156,6 +159,19 @@ constexpr auto clipped = [] {
   return opt;
 };
 
+/// Whether there is memory at `p`: the system is asked to read a byte there.
+template<class T>
+bool is_mapped(T const* p) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  auto const wrote  = write(ends[1], p, 1);
+  int const failure = errno;
+  close(ends[0]);
+  close(ends[1]);
+  CHECK((wrote == 1 || failure == EFAULT));
+  return wrote == 1;
+}
+
 }  // namespace
 
 TEST_CASE("stages beside padded and counted dimensions, cut evenly or not") {
@@ -203,4 +219,22 @@ TEST_CASE("each optimizer steps the parameters of all stages as those of one") {
     return factored;
   });
   steps([] { return averaged<adamw>{0.5, 0.01}; });
+}
+
+TEST_CASE("a process that touches what another stage has would crash") {
+  if (communicator{}.size() != 4) return;
+  using L = piped<2, 1, 2>;
+  training<L, float> t{processes<grid<2, 1, 2>>()};
+  int absent = 0;
+  parameters(t.net).for_each([&](auto& w) {
+    auto const* const p = w.handle()->data();
+    bool const is_here  = !w.handle()->is_absent();
+    CHECK(is_mapped(p) == is_here);
+    if (is_here) return;
+    ++absent;
+    // as far from it as what is ours is from null, so null would not do
+    CHECK(!is_mapped(p + reinterpret_cast<std::uintptr_t>(&t) / sizeof(*p)));
+    CHECK(!is_mapped(p + (std::uintptr_t{1} << 50)));
+  });
+  CHECK(absent >= 8);
 }

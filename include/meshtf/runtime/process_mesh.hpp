@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -28,6 +29,10 @@ namespace meshtf {
 inline namespace v0 {
 
 namespace detail {
+
+/// Nothing of a process lies here, nor in the next 2^54 bytes: these addresses are the kernel's, or between
+/// its and ours (x86-64, aarch64).
+inline constexpr std::uintptr_t never_mapped = std::uintptr_t{1} << 55;
 
 /// Arrays that outlive their mesh would free their memory after the pool is gone, and sooner or later crash:
 /// so the job ends here, with a sentence.
@@ -92,6 +97,9 @@ public:
   T* take(extent n) {
     this->count_bytes(n * extent{sizeof(T)});
     ++arrays_;
+#ifdef MESHTF_POISON  // for tests: to touch an array of another stage is a crash, however far from its begin
+    if (n == 0 && this->idles()) return reinterpret_cast<T*>(detail::never_mapped);
+#endif
     if (n == 0) return nullptr;
     auto* const p = static_cast<T*>(pool_.allocate(static_cast<std::size_t>(n) * sizeof(T)));
 #ifdef MESHTF_POISON  // for tests: what nobody has written is NaN, or -1
