@@ -15,6 +15,7 @@
 
 #include <meshtf/core/json_text.hpp>
 #include <meshtf/core/mesh.hpp>
+#include <meshtf/ops/function/accumulate.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
 #include <meshtf/ops/pointwise/square.hpp>
 #include <meshtf/ops/product/einsum.hpp>
@@ -91,6 +92,7 @@ struct contents {
   std::vector<slice> slices;
   std::map<long, std::map<char, std::vector<arrow>>> arrows;  // by number and role
   std::map<long, std::vector<extent>> memory;                 // by process
+  std::map<long, std::string> processes;                      // their names
 
   std::vector<slice> of(long process, std::string_view category) const {
     std::vector<slice> some;
@@ -131,7 +133,10 @@ contents parsed(std::string const& path) {
       found.slices.push_back(s);
     } else if (phase == 'C') {
       found.memory[whole("pid")].push_back(json_integer_value(json_object_get(arguments, "bytes")));
-    } else if (phase != 'M') {
+    } else if (phase == 'M') {
+      if (text("name") == "process_name")
+        found.processes[whole("pid")] = json_string_value(json_object_get(arguments, "name"));
+    } else {
       found.arrows[whole("id")][phase].push_back({whole("pid"), number("ts")});
     }
   }
@@ -146,7 +151,7 @@ std::string path_for_all() {
 }
 
 /// What the trace says of the second of three steps.
-template<class On>
+template<class On, template<meshtf::Layout> class Program = training>
 contents second_step(long sleeper = -1) {
   using layout    = typename On::mixed;
   auto const path = path_for_all();
@@ -154,7 +159,7 @@ contents second_step(long sleeper = -1) {
     auto const log = meshtf::detail::trace_log::if_wanted(MPI_COMM_WORLD, {path, 2, 2});
     REQUIRE(log != nullptr);
     meshtf::process_mesh<typename On::grid> m{MPI_COMM_WORLD};
-    training<layout> t{m};
+    Program<layout> t{m};
     for (int step = 1; step <= 3; ++step) {
       if (step == 2 && m.rank() == sleeper) usleep(100'000);
       t.step();
@@ -222,6 +227,7 @@ void has_what_was_promised() {
     for (auto const& s : found.slices)
       if (s.process == process) CHECK(steps[0].contains(s));
 
+    CHECK(found.processes.at(process) == "process " + std::to_string(process));
     REQUIRE(found.memory.contains(process));
     auto const& memory = found.memory.at(process);
     CHECK(*std::max_element(memory.begin(), memory.end()) <= promised.peak_bytes());
@@ -251,6 +257,51 @@ void has_what_was_promised() {
   CHECK(ends == processes * promised.calls());
 }
 
+// ---- a pipeline
+
+template<int K, int R>
+struct stages_on {
+  struct stages : meshtf::axis<K> {};
+  struct rows : meshtf::axis<R> {};
+  struct grid : meshtf::mesh<stages, rows> {};
+  struct mixed : meshtf::layout<grid, meshtf::staged<stages>, meshtf::split<batch, rows>> {};
+};
+
+/// One stage has a weight, the last has two, so stages call differently many collectives.
+template<meshtf::Layout L>
+struct pipeline {
+  static constexpr int last = meshtf::stage_count<L> - 1;
+
+  std::vector<meshtf::parameter<float, L, inputs, hidden>> up;
+  std::vector<meshtf::parameter<float, L, hidden, inputs>> down;
+  meshtf::tensor<float, L, batch, inputs> x;
+  meshtf::sgd opt{0.1};
+
+  explicit pipeline(meshtf::machine<L>& m) : x{m} {
+    for (int k = 0; k <= last; ++k) {
+      meshtf::at_stage<L> const here{m, k};
+      up.emplace_back(m, meshtf::normal{1, 0.1});
+      down.emplace_back(m, meshtf::normal{2, 0.1});
+    }
+  }
+  auto step() {
+    auto loss = meshtf::accumulate<2>(x.machine(), [&](extent) {
+      auto y = x;
+      for (int k = 0; k <= last; ++k) {
+        auto const handed = meshtf::hand_on(y, k);
+        auto const i      = static_cast<std::size_t>(k);
+        auto const h      = relu(meshtf::einsum<batch, hidden>(handed, up[i]));
+        // each stage asks its rows for the mean of what it got, as often as its number says
+        for (int n = 0; n < k; ++n) auto const seen = mean(handed);
+        y = meshtf::einsum<batch, inputs>(h, down[i]);
+      }
+      return mean(square(y));
+    });
+    opt.step(meshtf::parameters(up, down));
+    return loss;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a trace on 1 process has every operation of the chosen step and no collective", "[1]") {
@@ -263,6 +314,41 @@ TEST_CASE("a trace on 2 processes has the ledger's collectives, one by one", "[2
 TEST_CASE("a trace on 4 processes has the ledger's collectives, one by one", "[4]") {
   has_what_was_promised<on<2, 2>>();
   has_what_was_promised<on<4, 1>>();
+}
+
+TEST_CASE("the trace of a pipeline names stages, and joins the collectives of each", "[4]") {
+  auto const found = second_step<stages_on<2, 2>, pipeline>();
+  if (found.slices.empty()) return;
+  for (long process = 0; process < 4; ++process)
+    CHECK(found.processes.at(process) ==
+          "stage " + std::to_string(process / 2) + " (process " + std::to_string(process) + ")");
+  auto const starting = [&](arrow const& a) {
+    for (auto const& s : found.slices)
+      if (s.process == a.process && s.category == "collective" && s.begin == a.at) return s;
+    return slice{};
+  };
+  std::set<std::string> joined;
+  for (auto const& [number, by_role] : found.arrows) {
+    INFO("arrow " << number);
+    auto const first = starting(by_role.at('s').at(0));
+    std::set<long> taking_part;
+    for (auto const& [role, some] : by_role)
+      for (auto const& a : some) {
+        taking_part.insert(a.process);
+        auto const own = starting(a);
+        CHECK(own.name == first.name);
+        CHECK(own.words.at("call site") == first.words.at("call site"));
+      }
+    auto const over = first.words.at("over");
+    joined.insert(over);
+    CHECK(first.name == "all_reduce");
+    CHECK(taking_part == (over == "rows" ? (first.process < 2 ? std::set{0L, 1L} : std::set{2L, 3L})
+                                         : std::set{first.process % 2, first.process % 2 + 2}));
+  }
+  CHECK(joined == std::set<std::string>{"rows", "stages"});
+  CHECK(found.of(0, "collective").size() != found.of(2, "collective").size());
+  auto const calls = found.of(0, "collective");
+  CHECK(std::any_of(calls.begin(), calls.end(), [](slice const& s) { return s.name == "hand_on"; }));
 }
 
 TEST_CASE("waiting for a process that is late is told apart from the transfer", "[2][4]") {

@@ -90,6 +90,7 @@ namespace detail {
 struct sending {
   MPI_Comm over = MPI_COMM_NULL;
   extent n      = 0;
+  int to        = 0;
   std::vector<MPI_Request> messages{};
 };
 
@@ -403,6 +404,7 @@ void begin_sending(boost::mpi::communicator const& comm, T const* sent, extent n
                    detail::sending& s) {
   s.over = comm;
   s.n    = n;
+  s.to   = to;
   detail::for_each_message(n, [&](extent position, int count) {
     MPI_Request& request = s.messages.emplace_back(MPI_REQUEST_NULL);
     auto const send      = [&](MPI_Comm on) {

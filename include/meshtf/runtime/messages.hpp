@@ -293,14 +293,14 @@ public:
   }
   void end_handing_on(request_type& request) {
     call_site const& site = this->now();
-    detail::waiting const here{"hand_on", site.operation, site.at, site.backward};
+    detail::waiting_for_stage const here{request.to, "hand_on", site.operation, site.at, site.backward};
     finish_sending(request);
   }
   /// Receives what the process at coordinate `from` along `over` sends.
   template<class T>
   void receive_handed_on(T* z, extent n, axis_set over, int from, bool back) {
     call_site const& site = this->now();
-    detail::waiting const here{"hand_on", site.operation, site.at, site.backward};
+    detail::waiting_for_stage const here{from, "hand_on", site.operation, site.at, site.backward};
     meshtf::receive_sent(along(over), z, n, from, back);
   }
 
@@ -311,8 +311,9 @@ protected:
 
   /// Measures the time until the end of the scope if there is an observer.
   detail::observer::span trace_operation(work const& w) {
-    return observer() != nullptr ? observer()->operation(w, this->now(), this->step(), this->live_bytes())
-                                 : detail::observer::span{};
+    if (observer() == nullptr) return {};
+    observer()->note_stages(this->stages_over());
+    return observer()->operation(w, this->now(), this->step(), this->live_bytes());
   }
 
 private:
@@ -389,6 +390,7 @@ private:
     }
     this->note_collective(kind, op, type, count, over);
     if (observer() == nullptr) return {};
+    observer()->note_stages(this->stages_over());
     return observer()->collective(this->call_of(kind, op, type, count, over), this->step(),
                                   this->live_bytes());
   }

@@ -52,6 +52,11 @@ public:
   span operation(work const& w, call_site const& site, long step, extent live);
   span collective(collective_call const& call, long step, extent live);
 
+  /// The trace says which stage this process is of: stages lie along `over`, if it is not 0.
+  void note_stages(axis_set over) {
+    if (over != 0 && trace_ != nullptr) trace_->note_stages(mesh_, over);
+  }
+
   /// The profile; from here on there is one.
   profile const& time_spent();
   /// Prints the profile, if there is one and the environment asked for it, to stderr.
@@ -72,6 +77,9 @@ private:
   trace_log* trace_ = nullptr;
   int mesh_         = 0;
   int collectives_  = 0;
+  int handed_on_    = 0;
+  std::array<int, std::size_t{1} << max_axes>
+      collectives_over_{};           // by axes: each stage makes calls of its own
   std::array<open_call, 8> open_{};  // a call may consist of others, which end before it
   std::size_t depth_ = 0;
 };
@@ -123,10 +131,13 @@ MESHTF_DEFINE observer::span observer::collective(collective_call const& call, l
   if (profile_) opened.figures = &profile_->count({.kind = "message", .bytes = call.payload}, call.site);
   if (trace_ != nullptr) {
     ++collectives_;  // also of steps that are not told
+    // a stage hands on as often as it has neighbours: that is no number which all of them share
+    int const among = ++(call.kind == collective::hand_on ? handed_on_ : collectives_over_[call.over]);
     if ((opened.call = trace_->next_slot(step)) != nullptr) {
       auto& c  = begin_call(*opened.call, call.site, step, live);
       c.kind   = to_string(call.kind).data();
       c.number = collectives_;
+      c.among  = among;
       c.call   = call.kind;
       c.op     = call.op;
       c.type   = call.type;

@@ -61,6 +61,7 @@ struct traced_call {
   long step    = 0;
   int mesh     = 0;  // the number of the mesh on this process
   int number   = 0;  // of a collective among those of its mesh, from 1, or 0
+  int among    = 0;  // ... and among those over the same axes
   axis_set over{};
   collective call{};
   reduction op{};
@@ -74,6 +75,7 @@ struct traced_mesh {
   std::array<extent, max_axes> sizes{};
   std::array<extent, max_axes> coordinates{};
   std::int64_t key = 0;  // the same on all of its processes, and no other mesh's
+  axis_set stages  = 0;  // the axis along which the stages of a pipeline lie
 
   /// "rows cols"
   std::string axes_text(axis_set over) const {
@@ -81,6 +83,12 @@ struct traced_mesh {
     for (std::size_t a = 0; a < max_axes; ++a)
       if ((over >> a & 1) != 0) (text += text.empty() ? "" : " ") += axes[a];
     return text;
+  }
+  /// The stage of this process; -1 if there are none.
+  extent stage() const {
+    for (std::size_t a = 0; a < max_axes; ++a)
+      if ((stages >> a & 1) != 0) return coordinates[a];
+    return -1;
   }
   /// The rank of the first of the processes that this one meets along `over`.
   std::int64_t first_along(axis_set over) const {
@@ -130,6 +138,8 @@ public:
   /// Returns the number of the mesh on this process. All processes of `comm` call it.
   int add(MPI_Comm comm, traced_mesh mesh);
 
+  void note_stages(int mesh, axis_set over) { meshes_[static_cast<std::size_t>(mesh)].stages = over; }
+
   /// The place of the next call in the trace, or null if it is not to be recorded.
   traced_call* next_slot(long step) {
     if (step > seen_) seen_ = step;
@@ -146,7 +156,8 @@ private:
   // what comes of a collective that others take part in
   struct arrival {
     std::int64_t mesh;
-    std::int64_t number;
+    std::int64_t over;
+    std::int64_t number;  // among those over these axes, which all who take part count alike
     std::int64_t group;
     std::int64_t begin;
     std::int64_t rank;
@@ -166,6 +177,7 @@ private:
   std::int64_t in_time_of_all(std::int64_t t) const;
   std::vector<joint> join_collectives();
   static std::vector<joint> joined(std::vector<arrival>& all);
+  std::string name_of_process() const;
   std::string text();
   void write(std::string const& mine);
   void say_what_is_missing(extent all, extent left_out, long steps, int failure) const;

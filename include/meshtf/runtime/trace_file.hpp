@@ -171,7 +171,9 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::join_collectives() {
   for (std::size_t i = 0; i < count_; ++i)
     if (auto const& c = call(i); c.number != 0) {
       auto const& mesh = meshes_[static_cast<std::size_t>(c.mesh)];
-      mine.push_back({mesh.key, c.number, mesh.first_along(c.over), in_time_of_all(c.begin), rank_,
+      // what is handed on is sent by one alone, and meets no other call
+      std::int64_t const group = c.call == collective::hand_on ? -1 - rank_ : mesh.first_along(c.over);
+      mine.push_back({mesh.key, c.over, c.among, group, in_time_of_all(c.begin), rank_,
                       static_cast<std::int64_t>(mine.size())});
     }
   MPI_Datatype one_arrival = MPI_DATATYPE_NULL;
@@ -211,7 +213,7 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::joined(std::vector<arriva
     auto const& a = *static_cast<arrival const*>(x);
     auto const& b = *static_cast<arrival const*>(y);
     for (auto const field :
-         {&arrival::mesh, &arrival::number, &arrival::group, &arrival::begin, &arrival::rank})
+         {&arrival::mesh, &arrival::over, &arrival::number, &arrival::group, &arrival::begin, &arrival::rank})
       if (a.*field != b.*field) return a.*field < b.*field ? -1 : 1;
     return 0;
   };
@@ -221,8 +223,8 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::joined(std::vector<arriva
   for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
     auto const& a = all[i];
     next          = i + 1;
-    while (next < all.size() && all[next].mesh == a.mesh && all[next].number == a.number &&
-           all[next].group == a.group)
+    while (next < all.size() && all[next].mesh == a.mesh && all[next].over == a.over &&
+           all[next].number == a.number && all[next].group == a.group)
       ++next;
     ++flow;
     for (std::size_t k = i; k < next; ++k) {
@@ -288,6 +290,15 @@ private:
   std::int64_t zero_;
 };
 
+/// "process 5", or "stage 2 (process 5)" if it is of a stage: that of its first mesh with stages.
+MESHTF_DEFINE std::string trace_log::name_of_process() const {
+  std::string const process = "process " + std::to_string(rank_);
+  for (traced_mesh const& mesh : meshes_)
+    if (extent const stage = mesh.stage(); stage >= 0)
+      return "stage " + std::to_string(stage) + " (" + process + ")";
+  return process;
+}
+
 /// What this process did, in the time of all. Each mesh has a track of its steps, of its forward passes, and
 /// of its backward passes.
 MESHTF_DEFINE std::string trace_log::text() {
@@ -296,7 +307,7 @@ MESHTF_DEFINE std::string trace_log::text() {
   MPI_Bcast(&zero, 1, MPI_INT64_T, 0, world_);
   trace_text out{rank_, zero};
   out.text().reserve(count_ * 400);
-  out.name("process_name", 0, "process " + std::to_string(rank_));
+  out.name("process_name", 0, name_of_process());
   auto const track = [](int mesh, int which) { return 3 * mesh + which; };
   for (std::size_t i = 0; i < meshes_.size(); ++i) {
     auto const& mesh = meshes_[i];

@@ -35,6 +35,7 @@ struct wait_board {
   std::atomic<char const*> file{""};
   std::atomic<unsigned> line{0};
   std::atomic<bool> backward{false};
+  std::atomic<int> stage{-1};  // the one that is waited for; -1: any process
   // whether calls are compared: a call that differs would have been reported
   std::atomic<bool> compares{false};
   // a collective may consist of others: the outermost one is what the program called
@@ -73,6 +74,27 @@ private:
   }
 };
 
+/// The same for a message to or from another stage.
+class waiting_for_stage {
+public:
+  waiting_for_stage(int stage, char const* call, char const* operation, std::source_location const& at,
+                    bool backward)
+      : told_{stage}, here_{call, operation, at, backward} {}
+
+private:
+  /// It is told before the wait begins and forgotten after its end, so a wait that knows no stage need not
+  /// say so.
+  struct told {
+    explicit told(int stage) { waits.stage.store(stage, std::memory_order_relaxed); }
+    told(told const&)           = delete;
+    void operator=(told const&) = delete;
+    ~told() { waits.stage.store(-1, std::memory_order_relaxed); }
+  };
+
+  told told_;
+  waiting here_;
+};
+
 /// A thread that looks at the board at intervals. It reads no clock but counts its looks, and it never calls
 /// MPI.
 ///
@@ -103,7 +125,8 @@ private:
 
   bool over_within(double seconds);
 
-  /// "meshtf: process 0 of 4 has waited 10 s for others in all_reduce for mean, mlp.cpp:12: ..."
+  /// "meshtf: process 0 of 4 has waited 10 s for others in all_reduce for mean, mlp.cpp:12: ...", or for
+  /// stage 1 in hand_on
   std::string words(double seconds) const;
 
   pthread_t thread_{};
@@ -188,20 +211,23 @@ MESHTF_DEFINE bool watchdog::over_within(double seconds) {
 }
 
 MESHTF_DEFINE std::string watchdog::words(double seconds) const {
+  int const stage  = waits.stage.load(std::memory_order_relaxed);
   std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) +
-                     " has waited " + std::to_string(static_cast<long>(seconds)) + " s for others in " +
+                     " has waited " + std::to_string(static_cast<long>(seconds)) + " s for " +
+                     (stage < 0 ? "others" : "stage " + std::to_string(stage)) + " in " +
                      waits.call.load(std::memory_order_relaxed);
   std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
   if (!operation.empty()) text += " for " + std::string{operation};
   if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
   if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0)
     (text += ", ") += place_text(waits.file.load(std::memory_order_relaxed), extent{line}).view();
+  std::string const whose = stage < 0 ? ": one of them" : ": it";
   if (waits.compares.load(std::memory_order_relaxed))
-    return text +
-           ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so "
+    return text + whose +
+           " is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so "
            "far\n";
-  return text +
-         ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which "
+  return text + whose +
+         " is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which "
          "names the first call that differs\n";
 }
 
