@@ -1,5 +1,6 @@
 // The same bits for every number of stages: loss, gradients, parameters after clipped steps, checkpoints; and
-// what is counted is what was promised.
+// what is counted is what was promised. With MESHTF_LONG_ZOO of more numbers, each with both schedules and
+// with recomputation.
 // test: program pipeline
 #include <fstream>
 #include <iterator>
@@ -108,6 +109,51 @@ TEST_CASE("bits do not depend on the number of stages, of micro-batches, or on t
     default: break;
   }
 }
+
+#ifdef MESHTF_LONG_ZOO
+namespace {
+
+/// K stages and M micro-batches, on K of the processes.
+template<int K, int M, class Schedule, bool Recomputes>
+void check_bits(communicator const& taking_part, outcome const& truth) {
+  INFO(K << " stages, " << M << " micro-batches, " << (std::is_same_v<Schedule, gpipe> ? "gpipe" : "1F1B")
+         << (Recomputes ? ", recomputes" : ""));
+  auto const own = outcome_on<piped<K>, M, Schedule, Recomputes>(processes<grid<K, 1, 1>>(taking_part));
+  CHECK(own.losses == truth.losses);
+  expect_part_of(own.gradients, truth.gradients);
+  expect_part_of(own.weights, truth.weights);
+}
+template<int K, int... M>
+void check_numbers(std::integer_sequence<int, M...>) {
+  static auto const taking_part = communicator{}.split(communicator{}.rank() < K ? 0 : 1);
+  if (communicator{}.rank() >= K) return;
+  auto const each = [&]<int N>(std::integral_constant<int, N>) {
+    auto const truth =
+        outcome_on<piped<1>, N, one_forward_one_backward, false>(processes<grid<1, 1, 1>>(alone()));
+    check_bits<K, N, one_forward_one_backward, false>(taking_part, truth);
+    check_bits<K, N, one_forward_one_backward, true>(taking_part, truth);
+    check_bits<K, N, gpipe, false>(taking_part, truth);
+    check_bits<K, N, gpipe, true>(taking_part, truth);
+  };
+  (each(std::integral_constant<int, M>{}), ...);
+}
+
+}  // namespace
+
+TEST_CASE("the bits of 1 to 8 stages and of 1 to 16 micro-batches") {
+  using numbers = std::integer_sequence<int, 1, 2, 4, 8, 16>;
+  switch (communicator{}.size()) {
+    case 1: check_numbers<1>(numbers{}); break;
+    case 2: check_numbers<2>(numbers{}); break;
+    case 4:
+      check_numbers<3>(numbers{});
+      check_numbers<4>(numbers{});
+      break;
+    case 8: check_numbers<8>(numbers{}); break;
+    default: break;
+  }
+}
+#endif
 
 TEST_CASE("without a rule for stages, the same program accumulates gradients with the same bits", "[1]") {
   if (communicator{}.size() != 1) return;
