@@ -69,9 +69,9 @@
 #include <meshtf/optim/adafactor.hpp>
 #include <meshtf/optim/adam.hpp>
 #include <meshtf/optim/adamw.hpp>
-#include <meshtf/optim/early_sums.hpp>
 #include <meshtf/optim/averaged.hpp>
 #include <meshtf/optim/cosine_restarts.hpp>
+#include <meshtf/optim/early_sums.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/inverse_square_root.hpp>
 #include <meshtf/optim/lamb.hpp>

@@ -1,4 +1,4 @@
-// Stages beside what else the library has: padded and counted dimensions, bfloat16, cuts that are uneven,
+// Stages together with what else the library has: padded and counted dimensions, bfloat16, uneven cuts,
 // values that skip stages, and each optimizer. The bits are those of one stage.
 // test: program pipeline
 #include <array>
