@@ -105,6 +105,7 @@ public:
       m.all_reduce(reduction::sum, sum_.data(), 1, joining_axes<typename L::mesh_type>);
     }
     m.transform(1, function::into_root{}, sum_.data());
+    expect_finite(sum_, "the norm of the gradients");
     return sum_;
   }
 

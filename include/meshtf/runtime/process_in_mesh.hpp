@@ -19,9 +19,12 @@
 #include <meshtf/runtime/observer.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/mpi/environment.hpp>
@@ -61,6 +64,12 @@ public:
 
   /// Where calls are compared, a process that counts another number of elements is named.
   void expect_same_count(std::string_view dim, extent n) const;
+
+  /// A number that the library has computed anyway, the loss or the norm of the gradients, is not finite. The
+  /// first time, one process says so, with the last operation before it: with pipelines, one of the stage
+  /// that has the number.
+  void say_not_finite(std::string_view number, double value, long step, call_site const& last,
+                      axis_set stages_over = 0) const;
 
 protected:
   /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the
@@ -111,7 +120,8 @@ struct process_in_mesh::owned {
   std::unique_ptr<call_check> check;
   std::unique_ptr<call_check> check_of_stage;
   std::unique_ptr<detail::observer> observer;
-  int exceptions = std::uncaught_exceptions();
+  bool said_not_finite = false;
+  int exceptions       = std::uncaught_exceptions();
 };
 
 MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set joining,
@@ -185,6 +195,20 @@ MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, exte
   if (check_ == nullptr) return;
   check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
                   [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
+}
+MESHTF_DEFINE void process_in_mesh::say_not_finite(std::string_view number, double value, long step,
+                                                   call_site const& last, axis_set stages_over) const {
+  if (std::exchange(owned_->said_not_finite, true) || !counts(joining_ & ~stages_over)) return;
+  char const* words = value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) words = "nan";
+  std::string where = last.operation;
+  if (last.at.line() != 0)  // an operator has no place
+    where += std::string{", "} + last.at.file_name() + ":" + std::to_string(last.at.line());
+  std::fputs(
+      ("meshtf: " + std::string{number} + " of step " + std::to_string(step) + " is " + words + " (" + where +
+       "): the gradients and the next weights are not finite either; later ones are not reported\n")
+          .c_str(),
+      stderr);
 }
 MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c, axis_set stages_over) const {
   if (check_ == nullptr) return;

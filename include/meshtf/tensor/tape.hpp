@@ -184,6 +184,17 @@ namespace detail {
 
 [[noreturn]] void throw_backward_in_stage();
 
+/// Where processes compute, a number that is not finite is said once.
+template<class T, class L>
+constexpr void expect_finite(tensor<T, L> const& x, char const* name) {
+  if constexpr (machine<L>::computes) {
+    auto& m = x.machine();
+    if (m.idles()) return;
+    if (auto const value = static_cast<double>(*x.data()); !(value - value == 0)) [[unlikely]]
+      m.say_not_finite(name, value, m.step(), m.now(), m.stages_over());
+  }
+}
+
 #if MESHTF_DEFINES_RUNTIME
 
 [[noreturn]] MESHTF_DEFINE void throw_backward_in_stage() {
@@ -204,6 +215,8 @@ namespace detail {
 /// parameter. For two losses, call `backward(a + b)`; a value that goes on into the next step, such as a
 /// recurrent state, does so as data: `stop_gradient(h)`.
 ///
+/// A loss that is not finite is said once on stderr, with the step and the place; the program goes on.
+///
 /// Gradients of intermediate values are added up over processes when the tape is unwound to the operation
 /// that made them; those of parameters stay unreduced until their owner asks (`finish(gradient(w))`, an
 /// optimizer's `step`).
@@ -215,6 +228,7 @@ constexpr void backward(tensor<T, L> const& loss) {
   if (!loss.needs_gradient()) detail::throw_no_gradient();
   if (loss.slot().consumed)  // on one line: in constant evaluation compilers show it
     throw software_error("an earlier backward has used up the tape of this value: call backward(a + b) once");
+  detail::expect_finite(loss, "the loss");
   {
     auto one = tensor<T, L>::uninitialised(m);
     m.fill(1, T{1}, one.data());
