@@ -44,12 +44,15 @@ def messages(data):
     return [(a.decode(charset), b.decode(charset)) for a, b in found.items() if a]
 
 
-def without_accelerator(text, mark):
-    """'&Open' and 'Open(&O)' are 'Open'; a mark before a space stays one."""
-    return re.sub(re.escape(mark) + r"(?=\w)", "", text) if mark else text
+def without_accelerator(text, marks):
+    """'&Open' is 'Open'. A mark before a space stays, and so do several: 'file_name_of'."""
+    for mark in marks:
+        if text.count(mark) == 1:
+            text = re.sub(re.escape(mark) + r"(?=\w)", "", text)
+    return text
 
 
-def read_catalogues(folder, mark=""):
+def read_catalogues(folder, marks=""):
     for file in files_below(folder, "**/fr/LC_MESSAGES/*.mo"):
         try:
             found = messages((Path(folder) / file).read_bytes())
@@ -57,9 +60,9 @@ def read_catalogues(folder, mark=""):
             refusals["catalogues"] += 1
             continue
         for english, french in found:
-            english = english.split("\4")[-1].split("\0")[0]  # without context; the singular
+            english = re.sub(r"^\w[\w ,.:]*\^(?=\S)", "", english.split("\4")[-1].split("\0")[0])  # without context, gettext's and Wesnoth's; the singular
             french = french.split("\0")[0]
-            english, french = without_accelerator(english, mark), without_accelerator(french, mark)
+            english, french = without_accelerator(english, marks), without_accelerator(french, marks)
             ours, theirs = re.split(r"\n\s*\n", english.strip()), re.split(r"\n\s*\n", french.strip())
             if len(ours) != len(theirs):
                 refusals["messages"] += 1

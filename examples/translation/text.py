@@ -36,21 +36,21 @@ class Size(NamedTuple):
     max_megabytes: int = 0  # of packages, 0: any
 
 
-def catalogues(package, mark=""):
-    return Source(package, (package,), lambda folder: readers.read_catalogues(folder, mark))
+def catalogues(package, marks=""):
+    return Source(package, (package,), lambda folder: readers.read_catalogues(folder, marks))
 
 
 help_of_libreoffice = Source("libreoffice-help", ("libreoffice-help-fr", "libreoffice-help-en-us"), readers.read_help)
 small = [
     help_of_libreoffice._replace(read=lambda folder: readers.read_help(folder, "text/swriter")),  # seconds
     Source("manpages", ("manpages-fr", "manpages"), readers.read_manuals),
-    catalogues("libreoffice-l10n-fr", "~"),
+    catalogues("libreoffice-l10n-fr", "~_"),
 ]
 default = [
     help_of_libreoffice,
     Source("manpages", ("manpages-fr", "manpages-fr-dev", "manpages", "manpages-dev", "coreutils"), readers.read_manuals),
     Source("gnome-user-docs", ("gnome-user-docs",), readers.read_mallard),
-    catalogues("libreoffice-l10n-fr", "~"),
+    catalogues("libreoffice-l10n-fr", "~_"),
     catalogues("krita-l10n", "&"),
     *map(catalogues, "gcc-12-locales binutils-common git gettext gnupg-l10n aptitude-common coreutils util-linux-locales".split()),
 ]

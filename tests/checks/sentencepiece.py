@@ -86,6 +86,9 @@ def main():
     if not shutil.which("spm_train"):
         print("skipped: no spm_train here: apt install sentencepiece")
         return 77
+    if subprocess.run([program], capture_output=True).returncode == 77:
+        print("skipped: the program was built with -D_GLIBCXX_DEBUG")
+        return 77
     folder.mkdir(parents=True, exist_ok=True)
     documents = "\n".join((root / "docs" / f"{name}.md").read_text() for name in ("tutorial", "walk", "glossary", "limits"))
     (folder / "text").write_text(documents)

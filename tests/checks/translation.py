@@ -60,14 +60,16 @@ def catalogue(messages, order="<"):
 def check_catalogues(folder):
     head = ("", "Content-Type: text/plain; charset=UTF-8\n")
     messages = [head, ("menu\4Open the &file", "Ouvrir le &fichier"), ("One file\0%d files", "Un fichier\0%d fichiers"), ("Here & there\n\nBelow", "Ici & là\n\nDessous"),
-                ("One part", "Deux\n\nparties")]
-    expected = [("Open the file", "Ouvrir le fichier"), ("One file", "Un fichier"), ("Here & there", "Ici & là"), ("Below", "Dessous")]
+                ("One part", "Deux\n\nparties"),
+                ("self_female^I can", "Je peux"), ("Sa_ve as", "_Enregistrer"), ("a_name_here", "un_nom_ici")]
+    expected = [("Open the file", "Ouvrir le fichier"), ("One file", "Un fichier"), ("Here & there", "Ici & là"), ("Below", "Dessous"), ("I can", "Je peux"),
+                ("Save as", "Enregistrer"), ("a_name_here", "un_nom_ici")]
     for order in "<>":
         where = folder / f"catalogues{ord(order)}"
         put(where, "usr/share/locale/fr/LC_MESSAGES/a.mo", catalogue(messages, order))
         put(where, "usr/share/locale/de/LC_MESSAGES/a.mo", catalogue([head, ("Open", "Öffnen")], order))
         readers.refusals.clear()
-        expect("messages of a catalogue", [p[1:] for p in readers.read_catalogues(where, "&")], expected)
+        expect("messages of a catalogue", [p[1:] for p in readers.read_catalogues(where, "&_")], expected)
         expect("messages whose paragraphs differ in number", readers.refusals["messages"], 1)
     refuses("a file that is no catalogue", lambda: readers.messages(b"\x7fELF" + bytes(60)))
     refuses("a catalogue that was cut off", lambda: readers.messages(catalogue(messages)[:60]))

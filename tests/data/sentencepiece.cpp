@@ -116,7 +116,7 @@ TEST_CASE("the tables of a model's normalizer lead nowhere outside of them") {
   CHECK(refused(model(rules({1U << 10 | 0x100, 0x80000001U}, std::string(2, '\0')))) == "nothing");
 }
 
-#if MESHTF_WITH_SENTENCEPIECE
+#if MESHTF_HAS_SENTENCEPIECE
 
 TEST_CASE("a model of SentencePiece encodes and decodes") {
   files::folder const at;

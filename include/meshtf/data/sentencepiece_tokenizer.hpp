@@ -17,7 +17,14 @@
 #include <meshtf/data/tokenizer.hpp>
 #include <meshtf/price/cost_hash.hpp>
 
-#if MESHTF_WITH_SENTENCEPIECE && MESHTF_DEFINES_RUNTIME
+// The library takes and fills vectors, and those of -D_GLIBCXX_DEBUG are others than its own.
+#if MESHTF_WITH_SENTENCEPIECE && !defined(_GLIBCXX_DEBUG)
+#define MESHTF_HAS_SENTENCEPIECE 1
+#else
+#define MESHTF_HAS_SENTENCEPIECE 0
+#endif
+
+#if MESHTF_HAS_SENTENCEPIECE && MESHTF_DEFINES_RUNTIME
 #include <sentencepiece_processor.h>
 #endif
 
@@ -29,7 +36,7 @@ namespace meshtf {
 inline namespace v0 {
 
 /// Converts text to ids and back as `spm_encode` and `spm_decode` do (Kudo and Richardson 2018). Needs the
-/// library sentencepiece.
+/// library sentencepiece, and is not there with -D_GLIBCXX_DEBUG.
 ///
 ///     struct vocab : meshtf::dim<8000> {};
 ///     meshtf::sentencepiece_tokenizer const pieces{"joint.model", vocab::size};
@@ -38,7 +45,7 @@ inline namespace v0 {
 /// threads may use one tokenizer.
 class sentencepiece_tokenizer {
 public:
-#if MESHTF_WITH_SENTENCEPIECE
+#if MESHTF_HAS_SENTENCEPIECE
   /// Reads a model with `vocabulary` pieces. The library sees the file only after `check_piece_model` has.
   /// Errors: `no_input` if the file can't be read; `data_error` if it is not a model, or has another number
   /// of pieces.
@@ -49,7 +56,7 @@ public:
     static_assert(sizeof...(Arguments) == 0,
                   "meshtf: sentencepiece_tokenizer needs the library sentencepiece: apt install "
                   "libsentencepiece-dev, and configure again; without CMake: -DMESHTF_WITH_SENTENCEPIECE=1 "
-                  "-lsentencepiece");
+                  "-lsentencepiece, and no -D_GLIBCXX_DEBUG");
   }
 #endif
 
@@ -79,7 +86,7 @@ private:
 };
 static_assert(Tokenizer<sentencepiece_tokenizer>);
 
-#if MESHTF_WITH_SENTENCEPIECE && MESHTF_DEFINES_RUNTIME
+#if MESHTF_HAS_SENTENCEPIECE && MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE void sentencepiece_tokenizer::deletes::operator()(
     sentencepiece::SentencePieceProcessor* processor) const {
