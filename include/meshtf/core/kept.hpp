@@ -24,10 +24,21 @@ struct kept_over {
   static constexpr bool pads = false;
 };
 
+/// One rule of a layout with `kept_over`: each weight is gathered by a message of its own, where it is used.
+/// Without it the weights of a block travel in one message each way (`with_gathered_weights`), and the block
+/// holds them together.
+struct one_message_a_weight {
+  using dimension            = one_message_a_weight;  // none: it keeps the rules of one form
+  using over                 = axes<>;
+  static constexpr bool pads = false;
+};
+
 namespace detail {
 
 template<class... Axes>
 inline constexpr bool is_other_rule<kept_over<Axes...>> = true;
+template<>
+inline constexpr bool is_other_rule<one_message_a_weight> = true;
 
 /// The axes of a layout's rule `kept_over`; none without it.
 template<class... Rules>
@@ -69,6 +80,20 @@ template<class L>
 inline constexpr bool is_layout_of_kept_parts = false;
 template<class L, class Rule>
 inline constexpr bool is_layout_of_kept_parts<kept_in_parts<L, Rule>> = true;
+
+template<class M, class... Rules>
+constexpr bool has_one_message_a_weight(layout<M, Rules...> const*) {
+  return (std::is_same_v<Rules, one_message_a_weight> || ...);
+}
+template<class L>
+struct packs_weights_under
+    : std::bool_constant<!std::is_same_v<kept_axes<L>, axes<>> &&
+                         !has_one_message_a_weight(static_cast<base_layout_of<L> const*>(nullptr))> {};
+template<class L, class Rule>
+struct packs_weights_under<kept_in_parts<L, Rule>> : packs_weights_under<L> {};
+/// Whether the weights of a block travel together under `L`, or under the layout that keeps a part for it.
+template<class L>
+inline constexpr bool packs_weights = packs_weights_under<L>::value;
 
 enum class keeping : unsigned char { as_it_is, equal_parts, padded_parts };
 struct kept_choice {

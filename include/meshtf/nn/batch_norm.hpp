@@ -51,6 +51,8 @@ using state_of = typename state_of_shape<T, L, S>::type;
 template<FloatingElement T, Layout L, class Channels>
 struct batch_norm {
   using channels = detail::shape_of<Channels>;
+  template<class E>
+  using element_of_weights = computed<E>;
 
   detail::parameter_of<T, L, channels> scale;
   detail::parameter_of<T, L, channels> bias;

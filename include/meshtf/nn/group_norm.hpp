@@ -14,6 +14,8 @@ namespace nn {
 template<FloatingElement T, Layout L, class Channels, Dimension... Along>
 struct group_norm {
   using channels = detail::shape_of<Channels>;
+  template<class E>
+  using element_of_weights = computed<E>;
 
   detail::parameter_of<T, L, channels> scale;
   detail::parameter_of<T, L, channels> bias;

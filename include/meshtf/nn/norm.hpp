@@ -13,6 +13,10 @@ namespace nn {
 /// starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
 struct layer_norm {
+  /// Of weights that are gathered together (`with_gathered_weights`): norms compute in wide elements.
+  template<class E>
+  using element_of_weights = computed<E>;
+
   kept_parameter<T, L, Along> scale;
   kept_parameter<T, L, Along> bias;
   double epsilon = 1e-5;
@@ -42,6 +46,9 @@ struct layer_norm {
 /// `meshtf::rms_norm` along `Along` with a trained scale that starts at 1.
 template<FloatingElement T, Layout L, Dimension Along>
 struct rms_norm {
+  template<class E>
+  using element_of_weights = computed<E>;
+
   kept_parameter<T, L, Along> scale;
   double epsilon = 1e-5;
 

@@ -12,6 +12,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/stages.hpp>
+#include <meshtf/ops/function/with_gathered_weights.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -61,14 +62,22 @@ constexpr auto made_blocks(depth d, machine<L>& m, A&... arguments) {
   }
 }
 
+/// block(x); where its weights are kept in parts, they travel together.
+template<class L, class Block, class X>
+constexpr auto called(Block const& block, X const& x) {
+  if constexpr (meshtf::detail::packs_weights<actual<L>>) return with_gathered_weights(block, x);
+  else return block(x);
+}
+
 /// x through `blocks`, which may change its type once. The first block works on the stage that has x.
 template<class L, class Blocks, class X>
 constexpr auto through(Blocks const& blocks, X const& x, std::source_location at) {
-  auto r = blocks[0](x);
+  auto r = called<L>(blocks[0], x);
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     if constexpr (is_staged<L>)
-      r = blocks[i](handed_on(r, stage_of<L>(static_cast<int>(i), static_cast<int>(blocks.size())), at));
-    else r = blocks[i](r);
+      r = called<L>(blocks[i],
+                    handed_on(r, stage_of<L>(static_cast<int>(i), static_cast<int>(blocks.size())), at));
+    else r = called<L>(blocks[i], r);
   }
   return r;
 }

@@ -17,6 +17,23 @@ template<class X, class W>
 inline constexpr bool is_kept_elsewhere =
     !std::is_same_v<actual<meshtf::detail::layout_in<X>>, actual<typename W::layout_type>>;
 
+/// `w`, which its block has gathered, in the elements of `Whole`; its gradient arrives in its own.
+template<class Whole, class T, class L, class... D, class Found>
+constexpr Whole out_of_message(tensor<T, L, D...> const& w, Found const& found, std::source_location at) {
+  using used = actual<typename Whole::layout_type>;
+  w.machine().begin_operation("reshard", at);
+  Whole z = found.block->template used<Whole>(*found.weight);
+  if (meshtf::detail::wants_gradient(w))
+    meshtf::detail::record<meshtf::detail::incoming::as_it_is>(
+        z,
+        [w = w.without_value()](auto const& dz, axis_set unreduced) {
+          using back = meshtf::detail::relocation<actual<L>, shape<D...>, used, shape<D...>>;
+          meshtf::detail::contribute_moved<back>(w, meshtf::detail::converted<T>(dz), unreduced);
+        },
+        w.gradient_stays_unreduced());
+  return z;
+}
+
 /// A weight as a layer uses it with `X`: itself if elements and layout are the same, otherwise cast to those
 /// of `X` and moved there. Each use has a cast of its own, so the gradients of all uses are added up in the
 /// weight's own type, and a move of its own, so what was gathered dies after the use.
@@ -31,9 +48,14 @@ constexpr decltype(auto) weight_for(W const& w, std::source_location at) {
                           !FloatingElement<meshtf::detail::element_in<X>>;
     using layout_of_x = actual<meshtf::detail::layout_in<X>>;
     if constexpr (is_kept_elsewhere<X, W> && same) return reshard<layout_of_x>(w, at);
-    else if constexpr (is_kept_elsewhere<X, W>)
-      return reshard<layout_of_x>(cast<meshtf::detail::element_in<X>>(w, at), at);
-    else if constexpr (same) return (w);
+    else if constexpr (is_kept_elsewhere<X, W>) {
+      using used_in = meshtf::detail::element_in<X>;
+      if constexpr (meshtf::detail::is_kept_part_of<layout_of_x, actual<typename W::layout_type>>)
+        if (auto const found = meshtf::detail::find_packed<used_in>(w))
+          return out_of_message<tensor_of<used_in, meshtf::detail::layout_in<X>, typename W::shape_type>>(
+              w, found, at);
+      return reshard<layout_of_x>(cast<used_in>(w, at), at);
+    } else if constexpr (same) return (w);
     else return cast<meshtf::detail::element_in<X>>(w, at);
   }
 }

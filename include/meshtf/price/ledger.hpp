@@ -4,6 +4,7 @@
 
 #include <meshtf/core/threads.hpp>
 #include <meshtf/plan/all_reduce_plan.hpp>
+#include <meshtf/plan/packed_part.hpp>
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/held_list.hpp>
@@ -159,6 +160,19 @@ public:
   template<class T>
   constexpr void all_gather(T*, extent part, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
+  }
+  template<class T>
+  constexpr void gather_rows(std::span<packed_array<T> const>, T const*, extent n, axis_set over) {
+    T* const received = take<T>(n);
+    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, n, over);
+    give(received, n);
+  }
+  template<class T>
+  constexpr void reduce_scatter_rows(std::span<packed_array<T const> const>, extent n, T*, axis_set over) {
+    T* const buffer = take<T>(2 * n);
+    this->note_collective(collective::reduce_scatter, reduction::sum, element_of<T>,
+                          n * processes_along(axis_sizes<M>, over), over);
+    give(buffer, 2 * n);
   }
   /// The price is that of a process which has somebody to hand to.
   template<class T>

@@ -46,6 +46,9 @@ struct early_sums_hook {
   early_sums_hook* next = nullptr;
 };
 
+/// The weights of a block that travel in one message (tensor/packed_weights.hpp).
+struct packed_weights;
+
 /// A value that a stage has handed on: `end` waits until it has been received, and destroys it.
 struct message_in_flight {
   void (*end)(message_in_flight*);
@@ -225,6 +228,9 @@ public:
   /// Whether more terms of the gradients follow after this backward pass, so that nothing is summed yet.
   constexpr bool more_terms_follow(bool yes) { return std::exchange(more_terms_follow_, yes); }
 
+  /// The blocks whose weights are gathered together at present, the innermost first.
+  constexpr detail::packed_weights*& packed_weights() { return packed_weights_; }
+
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as are allocated. Equal counts have one number, so
   /// plans may be kept by it.
@@ -397,31 +403,32 @@ private:
     for (detail::early_sums_hook* h = early_sums_; h != nullptr; h = h->next) (h->*step)(h);
   }
 
-  tape_entry* last_                    = nullptr;
-  cost<M>* notes_                      = nullptr;
-  call_site now_                       = {};
-  collective_reason const* why_        = nullptr;
-  extent live_                         = 0;
-  extent peak_                         = 0;
-  extent parameters_                   = 0;
-  extent max_parameters_               = 0;
-  extent optimizer_                    = 0;
-  extent max_optimizer_                = 0;
-  bool records_gradients_              = true;
-  bool keeps_tape_                     = true;
-  bool recomputes_                     = false;
-  bool idles_                          = false;
-  bool in_backward_pass_               = false;
-  int stage_                           = -1;
-  axis_set stages_over_                = 0;
-  unsigned counted_now_                = 0;
-  long steps_                          = 0;
-  counts all_full_                     = {};
-  known_counts* known_                 = nullptr;
-  long pass_                           = 0;
-  bool more_terms_follow_              = false;
-  detail::stage_copy* stage_copies_    = nullptr;
-  detail::early_sums_hook* early_sums_ = nullptr;
+  tape_entry* last_                       = nullptr;
+  cost<M>* notes_                         = nullptr;
+  call_site now_                          = {};
+  collective_reason const* why_           = nullptr;
+  extent live_                            = 0;
+  extent peak_                            = 0;
+  extent parameters_                      = 0;
+  extent max_parameters_                  = 0;
+  extent optimizer_                       = 0;
+  extent max_optimizer_                   = 0;
+  bool records_gradients_                 = true;
+  bool keeps_tape_                        = true;
+  bool recomputes_                        = false;
+  bool idles_                             = false;
+  bool in_backward_pass_                  = false;
+  int stage_                              = -1;
+  axis_set stages_over_                   = 0;
+  unsigned counted_now_                   = 0;
+  long steps_                             = 0;
+  counts all_full_                        = {};
+  known_counts* known_                    = nullptr;
+  long pass_                              = 0;
+  bool more_terms_follow_                 = false;
+  detail::stage_copy* stage_copies_       = nullptr;
+  detail::early_sums_hook* early_sums_    = nullptr;
+  detail::packed_weights* packed_weights_ = nullptr;
   detail::message_in_flight* in_flight_[2]{};
 };
 

@@ -29,6 +29,7 @@
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/exchanged_sum.hpp>
 #include <meshtf/runtime/observer.hpp>
+#include <meshtf/runtime/packed_rows.hpp>
 #include <meshtf/runtime/process_in_mesh.hpp>
 #include <meshtf/runtime/replicas.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
@@ -168,6 +169,24 @@ public:
     if (this->idles()) return;
     auto const span = begin_collective<T>(collective::all_gather, reduction::sum, n, over);
     meshtf::all_gather(along(over), part, n, whole);
+  }
+
+  /// Gathers several arrays, of which this process has the row `own` of n elements.
+  template<class T>
+  void gather_rows(std::span<packed_array<T> const> arrays, T const* own, extent n, axis_set over) {
+    if (this->idles()) return;
+    auto const span = begin_collective<T>(collective::all_gather, reduction::sum, n, over);
+    detail::scratch_memory<T, Self> const received{self(), n};
+    meshtf::gather_rows(along(over), arrays, own, n, received.data());
+  }
+  /// `sum` gets this process's row of several arrays, added up.
+  template<class T>
+  void reduce_scatter_rows(std::span<packed_array<T const> const> arrays, extent n, T* sum, axis_set over) {
+    if (this->idles()) return;
+    auto const span = begin_collective<T>(collective::reduce_scatter, reduction::sum,
+                                          n * processes_along(axis_sizes<M>, over), over);
+    detail::scratch_memory<T, Self> const buffer{self(), 2 * n};
+    meshtf::reduce_scatter_rows(along(over), arrays, n, buffer.data(), sum);
   }
 
   /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one whose

@@ -186,6 +186,12 @@ public:
     hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters<true>(*p.part, f), ...); });
   }
 
+  /// Calls `f` with each parameter, model or range of the list itself.
+  template<class F>
+  constexpr void for_each_part(F const& f) const {
+    hana::unpack(parts_, [&f](auto const&... p) { (f(*p.part), ...); });
+  }
+
   /// Calls `f` with the name and each parameter, and each tensor that is not trained, in the same order:
   /// `blocks.3.attention.query.weight`. Names are equal under every layout. A model that stands alone without
   /// a name has no number either: `parameters(net)` has the names of `net.parameters()`.

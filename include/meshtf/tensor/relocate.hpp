@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <meshtf/plan/reshard/reshard_plan.hpp>
+#include <meshtf/tensor/packed_weights.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf {
@@ -136,10 +137,12 @@ constexpr auto with_moves(axis_set unreduced, axis_set riding, F const& use) {
 }
 
 /// The same for a partial sum. It is reduced by the moves, or before them if the moves can't do it.
-/// `steps` are those of a finished value.
+/// `steps` are those of a finished value. Of a parameter that its block has gathered nothing moves.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduced,
                                    reshard_steps const& steps) {
+  if constexpr (is_kept_part_of<actual<typename Result::layout_type>, actual<L>>)
+    if (auto const found = find_packed<T>(x)) return found.block->template used<Result>(*found.weight);
   if (unreduced == 0) return relocated<Result>(x, steps);
   return with_moves<Plan::from, Plan::to, typename L::mesh_type>(
       unreduced, 0, [&](reshard_steps const& joining) -> Result {
@@ -157,6 +160,8 @@ template<class Plan, class T, class L, class... D, class Z>
 constexpr void contribute_moved(tensor<T, L, D...> const& x, Z const& dz, axis_set dz_unreduced) {
   using operand   = tensor<T, L, D...>;
   using mesh_type = typename L::mesh_type;
+  if constexpr (is_kept_part_of<actual<typename Z::layout_type>, actual<L>>)
+    if (contribute_packed(x, dz, dz_unreduced)) return;
   dz.machine().because(
       &reason_to_move<actual<typename Z::layout_type>, typename Z::shape_type, actual<L>, shape<D...>>);
   constexpr axis_set split = split_over<L, shape<D...>>;

@@ -4,24 +4,11 @@
 #include <cstdint>
 #include <source_location>
 
+#include <meshtf/tensor/conversion.hpp>
 #include <meshtf/tensor/operation.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace function {
-
-template<class To>
-struct converted {
-  static constexpr bool parallel = true;
-  static constexpr extent flops  = 0;
-  template<class From>
-  constexpr To operator()(From x) const {
-    return static_cast<To>(x);
-  }
-};
-
-}  // namespace function
 
 namespace detail {
 
@@ -31,13 +18,6 @@ inline constexpr bool holds_all_of =
     std::is_same_v<To, From> || (std::is_same_v<To, double> && !std::is_same_v<From, std::int64_t>) ||
     (std::is_same_v<To, float> && std::is_same_v<From, bfloat16>) ||
     (std::is_same_v<To, std::int64_t> && std::is_same_v<From, std::int32_t>);
-
-/// What converts an element. Between a narrow type and the one that it is computed with, kernels convert by
-/// themselves.
-template<class To, class From>
-using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>) &&
-                                          std::is_same_v<computed<To>, computed<From>>,
-                                      function::identity, function::converted<To>>;
 
 /// `x` in elements of type `To`, with its gradient, in the name of the current operation.
 template<class To, class T, class L, class... D>

@@ -48,7 +48,7 @@ constexpr decltype(auto) converted(tensor<T, L, D...> const& x) {
 }
 
 /// `x` in the elements and under the layout of `P`, for one product: itself, converted, then moved, so that
-/// what is sent has the elements in which it is used.
+/// what is sent has the elements in which it is used; or what its block has gathered.
 template<class P, class T, class L, class... D>
 constexpr decltype(auto) used_with(tensor<T, L, D...> const& x) {
   using own  = actual<L>;
@@ -58,9 +58,12 @@ constexpr decltype(auto) used_with(tensor<T, L, D...> const& x) {
   } else if constexpr (std::is_same_v<own, used>) {
     return converted<element_in<P>>(x);
   } else {
+    using result = tensor<element_in<P>, layout_in<P>, D...>;
+    if constexpr (is_kept_part_of<used, own>)
+      if (auto const found = find_packed<element_in<P>>(x))
+        return found.block->template used<result>(*found.weight);
     x.machine().because(&reason_to_move<own, shape<D...>, used, shape<D...>>);
-    return relocated<tensor<element_in<P>, layout_in<P>, D...>>(converted<element_in<P>>(x),
-                                                                reshard_plan<own, used, shape<D...>>::steps);
+    return relocated<result>(converted<element_in<P>>(x), reshard_plan<own, used, shape<D...>>::steps);
   }
 }
 
@@ -93,6 +96,9 @@ constexpr auto contract_and_record(char const* name, std::source_location at, P 
   x.machine().begin_operation(name, at);
   auto z = contracted<Out>(x, used_with<P>(y));
   if constexpr (Policy == sum_policy::reduce) reduce_unless_partial<P, Q>(z);
+  if constexpr (is_kept_part_of<actual<L>, actual<layout_in<Q>>>)
+    if (auto const found = find_packed<element_in<P>>(y); found && x.needs_gradient())
+      found.weight->used_again = true;
   if (wants_gradient(x, y))
     record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()),
                      x_unreduced = unreduced_axes_of(p), y_unreduced = unreduced_axes_of(q)](auto const& dz) {
