@@ -35,11 +35,12 @@ struct pipe : mesh<stages, rows<2>> {};
 template<int R>
 struct packed : layout<line<R>, split<batch, rows<R>>, split<part, rows<R>>, kept_over<rows<R>>> {};
 template<int R>
-struct single : layout<line<R>, split<batch, rows<R>>, split<part, rows<R>>, kept_over<rows<R>>,
-                       one_message_a_weight> {};
+struct single
+    : layout<line<R>, split<batch, rows<R>>, split<part, rows<R>>, kept_over<rows<R>>, one_message_a_weight> {
+};
 struct mixed_packed : layout<square, split<batch, rows<2>>, split<hidden, cols>, kept_over<rows<2>>> {};
-struct mixed_single : layout<square, split<batch, rows<2>>, split<hidden, cols>, kept_over<rows<2>>,
-                             one_message_a_weight> {};
+struct mixed_single
+    : layout<square, split<batch, rows<2>>, split<hidden, cols>, kept_over<rows<2>>, one_message_a_weight> {};
 struct staged_packed
     : layout<pipe, staged<stages>, split<batch, rows<2>>, split<part, rows<2>>, kept_over<rows<2>>> {};
 struct staged_single : layout<pipe, staged<stages>, split<batch, rows<2>>, split<part, rows<2>>,
@@ -80,11 +81,11 @@ struct own_block {
         unused{m, normal{seed + 2, 0.1}} {}
   template<class X>
   constexpr auto operator()(X const& x) const {
-    auto const h    = norm(nn::detail::einsum_with_weight(
-        shape<batch, length, middle>{}, x, up, std::source_location::current()));
-    auto const y    = tanh(h * nn::detail::weight_for<X>(scale, std::source_location::current()));
-    auto const back = nn::detail::einsum_with_weight(shape<batch, length, vocab>{}, y, up,
-                                                     std::source_location::current());
+    auto const h = norm(nn::detail::einsum_with_weight(shape<batch, length, middle>{}, x, up,
+                                                       std::source_location::current()));
+    auto const y = tanh(h * nn::detail::weight_for<X>(scale, std::source_location::current()));
+    auto const back =
+        nn::detail::einsum_with_weight(shape<batch, length, vocab>{}, y, up, std::source_location::current());
     return x + down(y) + back;
   }
   constexpr auto parameters() {

@@ -21,8 +21,7 @@ struct rows : axis<8> {};
 struct grid : mesh<rows> {};
 struct data : layout<grid, split<batch, rows>, split<part, rows>> {};
 struct kept : layout<grid, split<batch, rows>, split<part, rows>, kept_over<rows>> {};
-struct single
-    : layout<grid, split<batch, rows>, split<part, rows>, kept_over<rows>, one_message_a_weight> {};
+struct single : layout<grid, split<batch, rows>, split<part, rows>, kept_over<rows>, one_message_a_weight> {};
 struct kept_finer : layout<grid, padded<model, rows>> {
 };  // that of a model which is kept in parts under `data`
 
@@ -91,7 +90,7 @@ constexpr figures figures_of(Cost const& c) {
   return {c.parameter_bytes(), c.optimizer_bytes(), c.peak_bytes(), c.bytes_sent(), c.calls()};
 }
 
-constexpr auto of_data = dry_run<plain, data>();
+constexpr auto of_data   = dry_run<plain, data>();
 constexpr auto of_kept   = dry_run<plain, kept>();
 constexpr auto of_single = dry_run<plain, single>();
 static_assert(figures_of(of_data) == figures{4907008, 9814016, 21762564, 8587271, 39});

@@ -74,7 +74,8 @@ constexpr extent first_of(packed_part const& p, extent rank) {
 static_assert(first_of(equal, 0) == 0 && first_of(equal, 3) == 3 * 2 * 10);
 
 // a long part is sent alone, and so is what is not cut
-static_assert(is_packed(packed_part{.size = 4 * largest_packed / 4, .part = largest_packed / 4, .count = 4}, 4));
+static_assert(is_packed(packed_part{.size = 4 * largest_packed / 4, .part = largest_packed / 4, .count = 4},
+                        4));
 static_assert(!is_packed(packed_part{.size = 4 * largest_packed, .part = largest_packed, .count = 4}, 4));
 static_assert(!is_packed(packed_part{.size = 4, .part = 4, .count = 1}, 4));
 

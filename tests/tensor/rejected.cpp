@@ -139,7 +139,8 @@ void functions(X const& x, good const& y) {
   using namespace meshtf;
   auto const same = [](auto const& v) { return v; };
   all_rejected(recompute(same, x), recompute([&](auto const&) { return x; }, y),
-               custom_gradient(same, same, x), slicewise<shape<batch, width>, splittable<batch>>(same, x));
+               with_gathered_weights(same, x), custom_gradient(same, same, x),
+               slicewise<shape<batch, width>, splittable<batch>>(same, x));
   all_rejected(custom_gradient([&](auto const&) { return x; }, same, y),
                slicewise<shape<batch, width>, splittable<batch>>(same, same, y, x));
   all_rejected(

@@ -45,7 +45,7 @@ struct packed_part {
 /// without `elements` it counts as zeros. A row has the parts of all arrays, one after the other.
 template<class T>
 struct packed_array {
-  T* elements   = nullptr;
+  T* elements = nullptr;
   packed_part part{};
   extent offset = 0;
 };

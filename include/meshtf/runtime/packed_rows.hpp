@@ -76,9 +76,9 @@ void reduce_scatter_rows(boost::mpi::communicator const& comm, std::span<packed_
   }
 }
 
-#define MESHTF_ROWS(T)                                                                                      \
-  template void gather_rows(boost::mpi::communicator const&, std::span<packed_array<T> const>, T const*,    \
-                            extent, T*);                                                                    \
+#define MESHTF_ROWS(T)                                                                                       \
+  template void gather_rows(boost::mpi::communicator const&, std::span<packed_array<T> const>, T const*,     \
+                            extent, T*);                                                                     \
   template void reduce_scatter_rows(boost::mpi::communicator const&, std::span<packed_array<T const> const>, \
                                     extent, T*, T*);
 MESHTF_RUNTIME_EACH(MESHTF_ROWS)

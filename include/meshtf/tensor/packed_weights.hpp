@@ -24,13 +24,12 @@ struct packed_weights {
   packed_weights* around = nullptr;
 };
 
-/// One of them. Offsets are in a row of a message, the part of one process.
+/// One of them.
 template<class T, class Machine>
 struct packed_weight {
   shared<slot<T, Machine>, Machine> parameter{};
   shared<storage<T, Machine>, Machine> shard{};
   packed_part part{};
-  extent offset      = 0;
   bool used_again    = false;  // the backward pass needs its elements
   axis_set unreduced = 0;      // of its gradient after the reduce-scatter
   shared<storage<T, Machine>, Machine> gradient{};
@@ -41,9 +40,7 @@ template<class T, class Machine>
 class packed_arrays {
 public:
   constexpr packed_arrays(Machine& m, std::size_t capacity)
-      : machine_(m),
-        capacity_(capacity),
-        arrays_(m.template create_array<packed_array<T>>(capacity)) {}
+      : machine_(m), capacity_(capacity), arrays_(m.template create_array<packed_array<T>>(capacity)) {}
   packed_arrays(packed_arrays const&)  = delete;
   void operator=(packed_arrays const&) = delete;
   constexpr ~packed_arrays() { machine_.destroy_array(arrays_, capacity_); }
@@ -79,7 +76,7 @@ public:
   packed_gradients(packed_gradients const&) = delete;
   void operator=(packed_gradients const&)   = delete;
   constexpr ~packed_gradients() {
-    leave();
+    end_uses();
     machine_.destroy_array(weights_, capacity_);
   }
 
@@ -98,18 +95,18 @@ public:
   }
 
   /// From here on uses of the weights find it.
-  constexpr void enter(bool backward) {
+  constexpr void begin_uses(bool backward) {
     takes_gradients_          = backward;
     around                    = machine_.packed_weights();
     machine_.packed_weights() = this;
-    entered_                  = true;
+    in_use_                   = true;
   }
-  constexpr void leave() {
-    if (!entered_) return;
+  constexpr void end_uses() {
+    if (!in_use_) return;
     packed_weights** p = &machine_.packed_weights();
     while (*p != this) p = &(*p)->around;
-    *p       = around;
-    entered_ = false;
+    *p      = around;
+    in_use_ = false;
   }
 
   /// Whether it sends a gradient of `w` that is reduce-scattered over `over`. A second gradient of one weight
@@ -152,7 +149,7 @@ private:
   std::size_t capacity_;
   std::size_t count_ = 0;
   weight_type* weights_;
-  bool entered_         = false;
+  bool in_use_          = false;
   bool takes_gradients_ = false;
   bool has_any_         = false;
 };
@@ -193,10 +190,10 @@ public:
       m.because(&reason_to_pack);
       m.gather_rows(arrays.all(), static_cast<U const*>(own->data()), arrays.row(), this->begin()->part.over);
     }
-    this->enter(backward);
+    this->begin_uses(backward);
   }
   constexpr void drop() {
-    this->leave();
+    this->end_uses();
     for (weight_type const& w : *this) whole_of(w) = {};
   }
 

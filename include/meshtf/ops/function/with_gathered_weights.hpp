@@ -51,9 +51,9 @@ constexpr void visit_weights(Part& part, F const& f) {
 /// Of a parameter `W` where the program is under `Used`: how it lies in the message of its block.
 template<class Used, class W>
 inline constexpr packed_part part_in_message = [] {
-  using kept    = actual<typename W::layout_type>;
-  packed_part p = packed_part_of(placed_dims<Used, typename W::shape_type>,
-                                 placed_dims<kept, typename W::shape_type>);
+  using kept = actual<typename W::layout_type>;
+  packed_part p =
+      packed_part_of(placed_dims<Used, typename W::shape_type>, placed_dims<kept, typename W::shape_type>);
   p.over &= joining_axes<typename Used::mesh_type>;
   return p;
 }();
@@ -115,16 +115,14 @@ struct begin_of_packed_block : tape_entry {
   }
 };
 
-/// While it lives, the weights are gathered. `Owned`: no tape has them.
+/// Drops what is gathered when it dies; the list of weights too, if it is `owned`, since no tape has it.
 template<class Packed>
-class while_gathered {
+class gathered_until_end {
 public:
-  constexpr while_gathered(Packed& weights, bool owned) : weights_(weights), owned_(owned) {
-    weights_.gather(false);
-  }
-  while_gathered(while_gathered const&) = delete;
-  void operator=(while_gathered const&) = delete;
-  constexpr ~while_gathered() {
+  constexpr gathered_until_end(Packed& weights, bool owned) : weights_(weights), owned_(owned) {}
+  gathered_until_end(gathered_until_end const&) = delete;
+  void operator=(gathered_until_end const&)     = delete;
+  constexpr ~gathered_until_end() {
     weights_.drop();
     if (owned_) weights_.machine().destroy(&weights_);
   }
@@ -138,13 +136,14 @@ private:
 /// its backward pass too.
 template<class T, class U, class X, class Used, class Machine, class Block, class F>
 constexpr auto with_packed_weights(Machine& m, Block& block, F const& call) {
-  using packed   = packed_block<T, U, Machine>;
+  using packed         = packed_block<T, U, Machine>;
   std::size_t of_block = 0;
   for_each_packed<T, U, X, Used>(block, [&of_block](auto const&, packed_part const&) { ++of_block; });
   if (of_block < 2) return call();  // one weight alone need not be packed
 
   auto* const weights = m.template create<packed>(m, of_block);
-  for_each_packed<T, U, X, Used>(block, [weights](auto const& w, packed_part const& p) { weights->add(w, p); });
+  for_each_packed<T, U, X, Used>(block,
+                                 [weights](auto const& w, packed_part const& p) { weights->add(w, p); });
   m.begin_operation("with_gathered_weights");
   bool const taped = m.records_gradients() && m.keeps_tape();
   if (taped) {
@@ -152,7 +151,8 @@ constexpr auto with_packed_weights(Machine& m, Block& block, F const& call) {
     m.put_on_tape(m.template create<entry>(tape_entry{entry::run_backward, entry::destroy_this}, weights));
   }
   auto z = [&] {
-    while_gathered<packed> const here{*weights, !taped};
+    gathered_until_end<packed> const here{*weights, !taped};
+    weights->gather(false);
     return call();
   }();
   if constexpr (Operand<typename first_value<decltype(z)>::type>) {
@@ -180,9 +180,8 @@ constexpr auto called_with_packed_weights(Block const& block, In const&... x) {
   auto const call = [&] { return block(x...); };
   auto z          = [&] {
     if constexpr (NarrowElement<element>)  // norms take scales in the type that is computed with
-      return with_packed_weights<T, computed<element>, element, used>(m, weights, [&] {
-        return with_packed_weights<T, element, element, used>(m, weights, call);
-      });
+      return with_packed_weights<T, computed<element>, element, used>(
+          m, weights, [&] { return with_packed_weights<T, element, element, used>(m, weights, call); });
     else return with_packed_weights<T, element, element, used>(m, weights, call);
   }();
   if (m.stage() != stage) throw_stage_ends_in_function("with_gathered_weights");
@@ -191,22 +190,28 @@ constexpr auto called_with_packed_weights(Block const& block, In const&... x) {
 
 }  // namespace detail
 
-/// block(x...), whose weights travel in one message each way, under a layout with the rule `kept_over`: they
-/// are gathered together before the call and dropped after it, gathered once more where the backward pass
-/// comes to it (those that it needs), and their gradients are reduce-scattered together where it ends.
+//= || fully_shard(block); block(x) || || with_gathered_weights(block, x)
+/// block(x...), whose weights, where they are kept in parts (`kept_over`), travel in one message each way.
+///
+/// They are gathered together before the call and dropped after it. Those that the backward pass needs are
+/// gathered once more where it comes to the block, and all gradients are reduce-scattered together where it
+/// ends there.
 ///
 ///     auto const y = with_gathered_weights(block, x);
 ///
-/// `block` is a model, with `parameters()`; x and its results are as those of `recompute`. The blocks of
-/// `nn::transformer`, `nn::llama` and `nn::stack` are called so. Values and gradients have the same bits as
-/// those of `block(x...)`. It holds the weights of the block, and in the backward pass their gradients, where
+/// `block` is a model, with `parameters()`; x and its results are tensors, partial sums, tuples of these or
+/// structs with `values()`, as those of `recompute`. The blocks of
+/// `nn::transformer`, `nn::llama` and `nn::stack` are called so. Values and gradients are those of
+/// `block(x...)`. It holds the weights of the block, and in the backward pass their gradients, where
 /// `block(x...)` holds one at a time.
 ///
-/// A weight is cast to the elements of the first x and then gathered. One whose part `is_packed` not, since
-/// it is long, is gathered where it is used; so is one that is used in other elements than those of x, by a
-/// model that does not say so (`element_of_weights` in nn/norm.hpp). Under a layout without `kept_over`, or
-/// with the rule `one_message_a_weight`, this is block(x...).
-/// Source: Zhao et al., PyTorch FSDP (2023), section 3.2: units, of which a FlatParameter is one message.
+/// A weight is cast to the elements of the first value in `x...`, then gathered. One whose part is too long
+/// to be packed (`largest_packed`) is gathered where it is used. So is one that is used in other elements, by
+/// a model that does not say so (`element_of_weights`, as in nn/norm.hpp), and one that is cut over axes in
+/// another order than that of the mesh. Under a layout without `kept_over`, or with the rule
+/// `one_message_a_weight`, this is block(x...). Errors: `has_no_parameters`; `software_error` if another
+/// stage works after the call than before. Source: Zhao et al., PyTorch FSDP (2023), section 3.2: units, of
+/// which a FlatParameter is one message.
 template<class Block, class... X>
   requires(!detail::AnyRejected<X...>)
 constexpr auto with_gathered_weights(Block const& block, X const&... x) {
