@@ -252,7 +252,7 @@ constexpr auto find_packed(shard<T, Machine> const& x) {
 template<class T, class L, class... D, class Z>
 constexpr bool contribute_packed(tensor<T, L, D...> const& x, Z const& dz, axis_set unreduced) {
   using block              = packed_gradients<T, typename tensor<T, L, D...>::machine_type>;
-  constexpr axis_set split = split_over<L, shape<D...>> & joining_axes<typename L::mesh_type>;
+  constexpr axis_set split = split_over<L, shape<D...>>;
   for (packed_weights* p = x.machine().packed_weights(); p != nullptr; p = p->around) {
     if (p->kept_in != element_of<T>) continue;
     block& b      = *static_cast<block*>(p);

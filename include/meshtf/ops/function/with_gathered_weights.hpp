@@ -54,14 +54,14 @@ inline constexpr packed_part part_in_message = [] {
   using kept = actual<typename W::layout_type>;
   packed_part p =
       packed_part_of(placed_dims<Used, typename W::shape_type>, placed_dims<kept, typename W::shape_type>);
-  p.over &= joining_axes<typename Used::mesh_type>;
+  p.over &= split_over<kept, typename W::shape_type>;  // those that join processes
   return p;
 }();
 
 /// Whether a parameter with elements `T` is packed that is used in elements `U`, and `W` is one.
 template<class T, class U, class Used, class W, class E>
 constexpr bool packs() {
-  if constexpr (std::is_same_v<typename W::element_type, T> && std::is_same_v<U, E> &&
+  if constexpr (!NarrowElement<T> && std::is_same_v<typename W::element_type, T> && std::is_same_v<U, E> &&
                 is_kept_part_of<Used, actual<typename W::layout_type>>)
     return is_packed(part_in_message<Used, W>, extent{sizeof(T)});
   else return false;
