@@ -27,38 +27,56 @@ struct block {
   constexpr auto parameters() { return meshtf::parameters(up, down); }
 };
 
+template<FloatingElement T, FloatingElement Activation>
+struct program {
+  template<Layout L>
+  constexpr auto operator()(machine<L>& m) const {
+    block<L, T> b{m};
+    return loss(b, m);
+  }
+  template<Layout L>
+  static constexpr auto loss(block<L, T> const& b, machine<L>& m) {
+    auto const x = random_normal<Activation, L, batch, in>(m, {.seed = 3});
+    auto l       = mean(square(cast<float>(with_gathered_weights(b, x))));
+    if (m.records_gradients()) backward(l);
+    return l;
+  }
+};
+
 struct seen {
-  double loss   = 0;
-  double result = 0;
-  double norm   = 0;
-  extent calls  = 0;
+  double loss                        = 0;
+  double evaluated                   = 0;
+  double norm                        = 0;
+  bool operator==(seen const&) const = default;
 };
 
 template<Layout L, FloatingElement T, FloatingElement Activation>
 seen seen_under(process_mesh<pair_of>& m) {
+  using run = program<T, Activation>;
   block<L, T> const b{m};
-  auto const x = random_normal<Activation, L, batch, in>(m, {.seed = 3});
   seen s;
-  auto const cost = recorded<L>(m, [&]<class>(auto&) {
-    auto const loss = mean(square(cast<float>(with_gathered_weights(b, x))));
-    backward(loss);
-    s.loss = static_cast<double>(loss.value());
-  });
-  s.calls         = cost.calls();
-  s.norm          = static_cast<double>(sum(square(finish(gradient(b.up.weight)))).value());
+  s.loss = static_cast<double>(run::template loss<L>(b, m).value());
+  s.norm = static_cast<double>(sum(square(finish(gradient(b.up.weight)))).value());
   no_gradient const guard{m};
-  s.result = static_cast<double>(sum(square(cast<float>(with_gathered_weights(b, x)))).value());
+  s.evaluated = static_cast<double>(run::template loss<L>(b, m).value());
   return s;
 }
 
 template<FloatingElement T, FloatingElement Activation>
 void check(process_mesh<pair_of>& m) {
-  seen const one  = seen_under<alone, T, Activation>(m);
-  seen const some = seen_under<together, T, Activation>(m);
-  CHECK((one.loss == some.loss && one.result == some.result && one.norm == some.norm));
-  CHECK((one.loss > 0 && one.norm > 0));
+  seen const one = seen_under<alone, T, Activation>(m);
+  CHECK((one == seen_under<together, T, Activation>(m)));
+  CHECK((one.loss > 0 && one.norm > 0 && one.evaluated == one.loss));
+
+  static constexpr auto promised = dry_run<together>(program<T, Activation>{});
+  static constexpr auto of_one   = dry_run<alone>(program<T, Activation>{});
+  auto const counted             = recorded<together>(m, program<T, Activation>{});
+  CHECK((counted.bytes_sent() == promised.bytes_sent() && counted.calls() == promised.calls()));
+  CHECK(counted.peak_bytes() == promised.peak_bytes());
   // two weights and the second once more, two gradients, and the loss; biases are short and stay whole
-  CHECK((one.calls == 3 + 2 + 1 && some.calls == 2 + 1 + 1));
+  static_assert(of_one.calls() == 3 + 2 + 1 && promised.calls() == 2 + 1 + 1);
+  // the first multiplies data, so the backward pass does not gather it
+  static_assert(of_one.bytes_sent() == promised.bytes_sent());
 }
 
 /// As a program calls a block of its own; without `kept_over` it is an ordinary call.
