@@ -14,7 +14,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-inline constexpr collective_reason reason_to_pack{.words = "the weights of a block travel in one message"};
+inline constexpr collective_reason reason_to_pack{.words = "the weights of a block travel in one message",
+                                                  .of_weights = true};
 
 /// The blocks whose weights are gathered at present, the innermost first; a machine knows it. What it is of
 /// is said by the elements in which weights are kept and used, so a lookup knows the type of an entry.
