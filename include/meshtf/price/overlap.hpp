@@ -42,7 +42,7 @@ constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, 
     double end;
   };
   unchecked_vector<in_flight> begun{};
-  unchecked_vector<double> gathers{};  // when each was made
+  unchecked_vector<in_flight> gathers{};  // when each was needed
   std::size_t next         = 0;
   double computed          = 0;
   double waited            = 0;  // by the processor
@@ -57,8 +57,8 @@ constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, 
   };
   auto const prefetched = [&](double now) {
     auto const ahead = static_cast<std::size_t>(gathers_ahead);
-    gathers.push_back(now);
-    return gathers.size() <= ahead ? 0 : gathers[gathers.size() - 1 - ahead];
+    gathers.push_back({now, 0});
+    return gathers.size() <= ahead ? 0 : gathers[gathers.size() - 1 - ahead].needed;
   };
   cost.for_each_call([&](auto const& call) {
     computed += call.since.seconds(machine);
