@@ -58,10 +58,12 @@ struct block {
 };
 
 /// What is handed on from block to block is of the type `Handed`, and the last stage gets two values of the
-/// first as well. `counts`: micro-batches are of sequences of different lengths.
+/// first as well, of which one wants a gradient. `counts`: micro-batches are of sequences of different
+/// lengths.
 template<Layout L, FloatingElement Handed>
 struct training {
   std::uint64_t seed = 1;
+  std::vector<parameter<float, L, width>> scale;
   nn::stack<block<L>> net;
   tensor<float, L, batch, length, width> data;
   machine<L>* m;
@@ -70,8 +72,12 @@ struct training {
   constexpr explicit training(machine<L>& on)
       : net{on, nn::depth{blocks_of_net}, seed},
         data{random_normal<float, L, batch, length, width>(on, {.seed = 3})},
-        m{&on} {}
+        m{&on} {
+    at_stage<L> const here{on, 0};
+    scale.emplace_back(on, normal{2});
+  }
 
+  constexpr auto parameters() { return meshtf::parameters(named("scale", scale), named("net", net)); }
   constexpr auto gradients() {
     return accumulate<2>(*m, [&](extent i) {
       auto const of_all = micro_batch<batch, part>(data, i);
@@ -85,7 +91,7 @@ private:
   /// `x` was made outside of the stages' work, so it is on each of them.
   constexpr auto loss_of(tensor<float, L, part, length, width> const& x) const {
     constexpr int last = stage_count<L> - 1;
-    auto const wave    = sin(x);  // of stage 0
+    auto const wave    = sin(x * scale[0]);  // of stage 0
     auto const largest = argmax<width>(wave);
     auto const y       = net(cast<Handed>(wave));
     auto const skips   = hand_on(wave, last);
@@ -116,7 +122,7 @@ outcome outcome_on(process_mesh<typename Layout::mesh_type>& m, MakeOptimizer co
   training<Layout, Handed> t{m};
   auto opt        = make();
   t.counts        = counts;
-  auto const list = parameters(t.net);
+  auto const list = t.parameters();
   outcome seen;
   for (int i = 0; i < 3; ++i) {
     seen.losses.push_back(t.gradients().value());
@@ -147,7 +153,8 @@ void check(std::array<std::size_t, stage_count<L>> const& blocks, MakeOptimizer 
   auto const truth           = outcome_on<Handed, typename L::alone>(one, make, counts);
   auto const own             = outcome_on<Handed, L>(m, make, counts);
   CHECK(own.losses == truth.losses);
-  CHECK(own.weights.size() == 4 * blocks[static_cast<std::size_t>(m.template coordinate<stage_axis<L>>())]);
+  auto const stage = static_cast<std::size_t>(m.template coordinate<stage_axis<L>>());
+  CHECK(own.weights.size() == 4 * blocks[stage] + (stage == 0 ? 1 : 0));
   expect_part_of(own.weights, truth.weights);
   if (!truth.averages.empty()) expect_part_of(own.averages, truth.averages);
 }
@@ -226,7 +233,7 @@ TEST_CASE("a process that touches what another stage has would crash") {
   using L = piped<2, 1, 2>;
   training<L, float> t{processes<grid<2, 1, 2>>()};
   int absent = 0;
-  parameters(t.net).for_each([&](auto& w) {
+  t.parameters().for_each([&](auto& w) {
     auto const* const p = w.handle()->data();
     bool const is_here  = !w.handle()->is_absent();
     CHECK(is_mapped(p) == is_here);

@@ -68,9 +68,13 @@ public:
   constexpr void give(T*, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
   }
-  /// An array, and its entry in the list of held arrays.
+  /// An array, and its entry in the list of held arrays. One of another stage has none.
   template<class T>
   constexpr T* take(extent n, held_array*& entry) {
+    if (this->idles()) {
+      entry = nullptr;
+      return nullptr;
+    }
     this->count_bytes(n * extent{sizeof(T)});
     entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(),
                        this->now().backward ? held_for::gradient : held_for::activation);
@@ -78,6 +82,7 @@ public:
   }
   template<class T>
   constexpr void give(T* p, extent n, held_array* entry) {
+    if (entry == nullptr) return;
     give(p, n);
     held_.give(entry);
   }
