@@ -342,8 +342,10 @@ TEST_CASE("the trace of a pipeline names stages, and joins the collectives of ea
     auto const over = first.words.at("over");
     joined.insert(over);
     CHECK(first.name == "all_reduce");
-    long const begin = over == "rows" ? first.process / 2 * 2 : first.process % 2;
-    CHECK(taking_part == std::set{begin, begin + (over == "rows" ? 1 : 2)});
+    long const first_of_stage = first.process / 2 * 2;
+    long const row            = first.process % 2;
+    if (over == "rows") CHECK(taking_part == std::set{first_of_stage, first_of_stage + 1});
+    else CHECK(taking_part == std::set{row, row + 2});
   }
   CHECK(joined == std::set<std::string>{"rows", "stages"});
   CHECK(found.of(0, "collective").size() != found.of(2, "collective").size());
