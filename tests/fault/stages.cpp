@@ -1,5 +1,5 @@
-// A process of a pipeline comes to its end, or stops, in the middle of a step, while the stages next to it
-// wait for what it would hand on.
+// A process of a pipeline comes to its end, or stops, in the middle of a step, while the other stages wait
+// for what it would hand on.
 //
 //   stages CASE   killed: process 1 of 4 dies of a signal; stopped: it stops; none: all is well
 //
