@@ -4,9 +4,14 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <mpi.h>
+
 #include "../layout_fixture.hpp"
+
+extern long bytes_begun;  // late.cpp
 
 namespace {
 
@@ -130,8 +135,19 @@ void check_values() {
 template<Layout L, training T>
 void check_price() {
   static constexpr auto promised = dry_run<L>(T);
+  auto const before              = bytes_begun;
   auto const counted             = recorded<L>(processes<typename L::mesh_type>(), T);
   CHECK(counted == promised);
+  // what MPI is asked to send, by all processes: the last part of a sum is shorter than the others
+  long begun        = bytes_begun - before;
+  long of_all_calls = 0;
+  for (collective_call const& call : promised.collectives()) {
+    if (std::string_view{call.site.operation} != "early_sums") continue;
+    extent const n = processes_along(axis_sizes<typename L::mesh_type>, call.over);
+    of_all_calls += 2 * (n - 1) * call.payload * communicator{}.size() / n;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &begun, 1, MPI_LONG, MPI_SUM, communicator{});
+  CHECK(begun == of_all_calls);
   // where a call begins, and what is computed while it goes on
   bool same = counted.collectives().size() == promised.collectives().size();
   for (std::size_t i = 0; same && i < promised.collectives().size(); ++i)

@@ -1,6 +1,6 @@
 // test: program pipeline
 // Sends that are late: nothing is buffered by MPI, and each call waits a random while first. What relied on a
-// buffer, or on who comes first, would wait for ever or have other bits.
+// buffer, or on who comes first, would wait for ever or have other bits. It also counts.
 #include <cstdlib>
 
 #include <mpi.h>
@@ -21,10 +21,16 @@ void wait_a_while() { usleep(static_cast<useconds_t>(some_number() % 300)); }
 
 }  // namespace
 
+/// The bytes that this process has handed to MPI_Isend.
+long bytes_begun = 0;
+
 extern "C" {
 
 int MPI_Isend(void const* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* r) {
   wait_a_while();
+  int size = 0;
+  MPI_Type_size(type, &size);
+  bytes_begun += long{n} * size;
   return PMPI_Issend(data, n, type, to, tag, comm, r);
 }
 int MPI_Recv(void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
