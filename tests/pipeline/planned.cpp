@@ -1,6 +1,5 @@
 // The table of docs/pipelines.md of a decoder of 24.8 billion parameters on 8 x 16 processes, which nothing
-// here could hold: a run of its step on the ledger prices all 96 blocks. With MESHTF_LONG_ZOO the compiler
-// does, from 8, 16 and 24 of them.
+// here could hold: a run of its step on the ledger prices all 96 blocks.
 // test: program pipeline
 #include <memory>
 #include <vector>
@@ -94,18 +93,6 @@ constexpr figures of_fourth{12'231'032'832, 24'462'065'664, 50'723'717'120, 23'2
                             207'807'697'649'664};
 constexpr figures of_last{12'820'856'832, 25'641'713'664, 52'287'504'392, 24'190'101'567,
                           215'055'454'961'664};
-
-#ifdef MESHTF_LONG_ZOO
-constexpr auto one   = dry_run<training, piped>(8);
-constexpr auto two   = dry_run<training, piped>(16);
-constexpr auto three = dry_run<training, piped>(24);
-constexpr figures repeated(int k) {
-  return figures_of(repeat(12, one.stage(k), two.stage(k), three.stage(k)));
-}
-static_assert(repeated(0) == of_first);
-static_assert(repeated(3) == of_fourth);
-static_assert(repeated(7) == of_last);
-#endif
 
 }  // namespace
 
