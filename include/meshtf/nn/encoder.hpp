@@ -1,0 +1,159 @@
+// The encoder of a Transformer: blocks in which each position sees all others, with each norm before its
+// branch.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <meshtf/nn/attention.hpp>
+#include <meshtf/nn/depth.hpp>
+#include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/stack.hpp>
+#include <meshtf/nn/transformer.hpp>
+#include <meshtf/ops/random/dropout.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// Dropout in one pass through a model: with which probability an element becomes 0, and the random numbers.
+/// Each pass in training, of a micro-batch too, wants a key of its own: `{.seed = run, .stream = pass}`.
+struct dropout_options {
+  double rate = 0;
+  random_key random{};
+
+  /// Those of part `n` of the model, or of part `n` of a part: other random numbers. n is less than 4096, and
+  /// a model's uses are all at one depth.
+  constexpr dropout_options part(std::uint64_t n) const {
+    return {rate, {random.seed, random.stream * 4096 + n}};
+  }
+};
+
+namespace detail {
+
+/// x after dropout.
+template<class X>
+constexpr X after_dropout(X const& x, dropout_options const& drops, std::source_location at) {
+  if (drops.rate == 0) return x;
+  return dropout(x, drops.rate, drops.random, at);
+}
+
+/// Attention to all positions.
+inline constexpr auto all_visible =
+    meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term,
+                             meshtf::detail::without_term, meshtf::detail::without_term);
+
+/// The stream and a branch, for the next norm.
+template<class X, class Branch>
+constexpr auto residual_of(X&& stream, Branch&& branch) {
+  if constexpr (meshtf::detail::AnyRejected<std::remove_cvref_t<X>, std::remove_cvref_t<Branch>>)
+    return residual<rejected>{};
+  else return residual<std::remove_cvref_t<X>>{std::forward<X>(stream), std::forward<Branch>(branch)};
+}
+
+}  // namespace detail
+
+/// Self-attention and feed-forward: each works on the norm of the stream, and is added to the stream after
+/// dropout.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.1 and 5.4; Xiong et al., On Layer
+/// Normalization in the Transformer Architecture (2020), for the place of the norms.
+template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key,
+         Dimension Hidden>
+struct encoder_block {
+  layer_norm<T, L, Model> norm1;
+  nn::attention<T, L, Model, Heads, Key, Length> attention;
+  layer_norm<T, L, Model> norm2;
+  feed_forward<T, L, Model, Hidden> feed;
+
+  constexpr encoder_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
+      : norm1{m},
+        attention{m, seeds, stddev, output_stddev},
+        norm2{m},
+        feed{m, seeds, stddev, output_stddev} {}
+
+  template<class X, class Terms>
+  constexpr auto operator()(X const& x, Terms const& terms, dropout_options drops,
+                            std::source_location at = std::source_location::current()) const {
+    auto const normed = norm1(x);
+    return branches(x, normed, terms, drops, at);
+  }
+  template<class X, class Terms>
+  constexpr auto operator()(residual<X> const& before, Terms const& terms, dropout_options drops,
+                            std::source_location at = std::source_location::current()) const {
+    auto const r = norm1(before.stream, before.branch);
+    return branches(r.sum, r.norm, terms, drops, at);
+  }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
+                              named("feed_forward", feed));
+  }
+
+private:
+  template<class X, class Normed, class Terms>
+  constexpr auto branches(X const& x, Normed const& normed, Terms const& terms, dropout_options const& drops,
+                          std::source_location at) const {
+    auto const a =
+        detail::after_dropout(attention(normed, terms, attention_options{}, at), drops.part(0), at);
+    auto r = norm2(x, a);
+    auto f = detail::after_dropout(feed(r.norm), drops.part(1), at);
+    return detail::residual_of(std::move(r.sum), std::move(f));
+  }
+};
+
+/// `Layers` such blocks, or `depth` of them, and a last norm. x and the result have `Length` and `Model`, and
+/// any batch dimensions.
+///
+///     nn::encoder<float, L, 6, source, model, heads, key, hidden> encodes{m, seeds, 0.03};
+///     auto encoded = encodes(x, with_segments(ids));   // or with_mask(visible), or x alone
+///
+/// For model parallelism split `Heads` and `Hidden`, for data parallelism a batch dimension. `Length` may be
+/// split, where keys and values are gathered; `Key` and (for speed) `Model` stay whole.
+/// Weights start normally distributed with `stddev`, which is divided by sqrt(2 layers) where a branch joins
+/// the stream. Dropout applies to what each branch adds.
+template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Model, Dimension Heads,
+         Dimension Key, Dimension Hidden>
+struct encoder {
+  using block = encoder_block<T, L, Length, Model, Heads, Key, Hidden>;
+
+  typename detail::blocks_of<block, Layers>::type blocks;
+  layer_norm<T, L, Model> norm;
+
+  constexpr encoder(machine<L>& m, streams& seeds, double stddev)
+    requires(Layers != any_depth)
+      : encoder(m, depth{Layers}, seeds, stddev) {}
+  /// Errors: `software_error` for a depth below 1. Where `Layers` is a number, `d` is the same.
+  constexpr encoder(machine<L>& m, depth d, streams& seeds, double stddev)
+      : blocks(blocks_for(d, m, seeds, stddev)), norm{m} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x, dropout_options drops = {},
+                            std::source_location at = std::source_location::current()) const {
+    return (*this)(x, detail::all_visible, drops, at);
+  }
+  /// With terms of attention that hide positions, or add to their scores.
+  template<class X, class... Terms>
+  constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms,
+                            dropout_options drops   = {},
+                            std::source_location at = std::source_location::current()) const {
+    auto r = blocks[0](x, terms, drops.part(1), at);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+      auto next = blocks[i](r, terms, drops.part(i + 1), at);
+      r         = std::move(next);
+    }
+    return norm(r.stream, r.branch).norm;
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("blocks", blocks), named("norm", norm)); }
+
+private:
+  static_assert(!is_staged<L>, "meshtf: an encoder works under layouts without stages");
+
+  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds, double stddev) {
+    double const output_stddev = detail::stddev_of_branches(stddev, d.layers);
+    return detail::made_blocks<block, Layers, L>(d, m, seeds, stddev, output_stddev);
+  }
+};
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

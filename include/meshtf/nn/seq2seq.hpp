@@ -1,0 +1,246 @@
+// An encoder and a decoder that learn pairs of sequences, such as sentences and their translations.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <meshtf/nn/decoder.hpp>
+#include <meshtf/nn/segments.hpp>
+#include <meshtf/nn/sequences.hpp>
+#include <meshtf/ops/shape/finish.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// The dimensions of an encoder and a decoder: of the positions of sources and of targets, and those of the
+/// model. A model's own struct inherits them and may redefine the numbers of layers (or leave them open,
+/// `any_depth`), how positions enter (`sinusoids`, `learned_positions`, `no_positions`), and the standard
+/// deviation of the initial weights:
+///
+///     struct small : nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
+///       static constexpr int encoder_layers = 3;
+///       static constexpr int decoder_layers = 3;
+///     };
+template<Dimension Source, Dimension Target, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key,
+         Dimension Hidden>
+struct seq2seq_dims {
+  using source = Source;
+  using target = Target;
+  using vocab  = Vocab;
+  using model  = Model;
+  using heads  = Heads;
+  using key    = Key;
+  using hidden = Hidden;
+
+  using positions = sinusoids;
+
+  static constexpr int encoder_layers = 6;
+  static constexpr int decoder_layers = 6;
+  static constexpr double stddev      = 0.7 / math::sqrt(static_cast<double>(Model::size));
+};
+
+/// Pairs of sequences of which several share a row: ids, and the number of the pair that each position
+/// belongs to, the same on both sides, from 1 on. Positions with the number 0 are padding: their ids are any
+/// of the vocabulary, and their losses do not count. All are int, with the dimension of the positions and any
+/// batch dimensions.
+///
+///     nn::packed_pairs const pairs{source, of_source, target, of_target};
+template<Tensor Source, Tensor Target, Tensor SourceSegments = Source, Tensor TargetSegments = Target>
+struct packed_pairs {
+  Source source;
+  SourceSegments source_segments;
+  Target target;
+  TargetSegments target_segments;
+
+  template<Dimension Along>
+  constexpr auto source_places(std::source_location at) const {
+    return positions_in_segments<Along>(source_segments, at);
+  }
+  template<Dimension Along>
+  constexpr auto target_places(std::source_location at) const {
+    return positions_in_segments<Along>(target_segments, at);
+  }
+  /// What the decoder reads: the targets one position later, with 0 in front of each sequence.
+  template<Dimension Along>
+  constexpr auto inputs(std::source_location at) const {
+    return autoregressive_inputs<Along>(target, target_segments, at);
+  }
+  constexpr auto source_terms() const { return with_segments(source_segments); }
+  constexpr auto target_terms() const { return with_segments(target_segments); }
+  constexpr auto cross_terms() const { return with_segments(target_segments, source_segments); }
+  /// 1 for each target that counts, 0 for padding.
+  template<FloatingElement T>
+  constexpr auto counts(std::source_location at) const {
+    return cast<T>(not_equal(target_segments, 0, at), at);
+  }
+};
+
+/// A pair of sequences in each row, of which all positions count: for sources and targets whose lengths are
+/// counted at run time (`up_to`), where all pairs of a batch have the same. Nothing is compared or hidden.
+///
+///     nn::row_pairs const pairs{source, target};
+template<Tensor Source, Tensor Target>
+struct row_pairs {
+  Source source;
+  Target target;
+
+  template<Dimension Along>
+  constexpr auto source_places(std::source_location at) const {
+    return iota<std::int32_t, typename Source::layout_type, Along>(source.machine(), at);
+  }
+  template<Dimension Along>
+  constexpr auto target_places(std::source_location at) const {
+    return iota<std::int32_t, typename Target::layout_type, Along>(target.machine(), at);
+  }
+  template<Dimension Along>
+  constexpr auto inputs(std::source_location at) const {
+    return autoregressive_inputs<Along>(target, at);
+  }
+  constexpr auto source_terms() const { return detail::all_visible; }
+  constexpr auto target_terms() const { return detail::all_visible; }
+  constexpr auto cross_terms() const { return detail::all_visible; }
+  template<FloatingElement T>
+  constexpr auto counts(std::source_location at) const {
+    return cast<T>(greater_equal(target, 0, at), at);
+  }
+};
+
+/// How `seq2seq::loss` is computed. Evaluation has none of them; training often has `{.dropout = {0.1, {.seed
+/// = run, .stream = pass}}, .terms = {.label_smoothing = 0.1, .z_loss = 1e-4}}`.
+struct seq2seq_loss_options {
+  dropout_options dropout{};
+  cross_entropy_options terms{};
+};
+
+/// An encoder of sources and a decoder that gives scores for each next id of the targets. One table embeds
+/// the ids of both sides, times sqrt(model), and gives the scores. Positions begin anew in each sequence.
+///
+///     nn::seq2seq<float, L, dims> net{m, 1};
+///     auto loss = accumulate<parts>(
+///         m, [&](extent i) { return net.loss(part(i), options(i)); },  // a sum over targets
+///         [&](extent i) { return net.count(part(i)); });               // of which there are unequally many
+///
+/// One source serves every layout: split a batch dimension for data parallelism, or the positions, where keys
+/// and values are gathered; `heads`, `hidden`, `vocab` for model parallelism; `key` and (for speed) `model`
+/// stay whole. Layouts with stages are refused. In mixed precision, `seq2seq<float, L, dims, bfloat16>`, all
+/// that is computed has elements of type `Activation`.
+/// Dropout applies to embeddings with their positions and to what each branch adds.
+/// Source: Vaswani et al., Attention Is All You Need (2017), section 3, with norms before the branches;
+/// `Bitransformer` of Mesh TensorFlow.
+template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
+struct seq2seq {
+  using source = typename Dims::source;
+  using target = typename Dims::target;
+  using vocab  = typename Dims::vocab;
+  using model  = typename Dims::model;
+  using heads  = typename Dims::heads;
+  using key    = typename Dims::key;
+  using hidden = typename Dims::hidden;
+
+private:
+  using by_place     = detail::positions_by_place<typename Dims::positions>;
+  using encoder_type = nn::encoder<T, L, Dims::encoder_layers, source, model, heads, key, hidden>;
+  using decoder_type = nn::decoder<T, L, Dims::decoder_layers, target, source, model, heads, key, hidden>;
+
+  static constexpr double width = math::sqrt(static_cast<double>(model::size));
+
+public:
+  embedding<T, L, vocab, model> tokens;
+  typename by_place::template layer<T, L, source, model> source_positions;
+  typename by_place::template layer<T, L, target, model> target_positions;
+  encoder_type encoder;
+  decoder_type decoder;
+
+  constexpr seq2seq(machine<L>& m, std::uint64_t seed) : seq2seq(m, streams{seed}) {}
+  constexpr seq2seq(machine<L>& m, streams seeds)
+    requires(Dims::encoder_layers != any_depth && Dims::decoder_layers != any_depth)
+      : seq2seq(m, depth{Dims::encoder_layers}, depth{Dims::decoder_layers}, seeds) {}
+  /// Of an encoder and a decoder whose depths the dimensions leave open.
+  constexpr seq2seq(machine<L>& m, depth of_encoder, depth of_decoder, std::uint64_t seed)
+    requires(Dims::encoder_layers == any_depth && Dims::decoder_layers == any_depth)
+      : seq2seq(m, of_encoder, of_decoder, streams{seed}) {}
+
+  /// A score for each id at each position of the targets: `vocab` is the last dimension.
+  template<class Pairs>
+  constexpr auto operator()(Pairs const& pairs, dropout_options drops = {},
+                            std::source_location at = std::source_location::current()) const {
+    auto const encoded = encode(pairs, drops, at);
+    auto const inputs  = pairs.template inputs<target>(at);
+    auto const places  = pairs.template target_places<target>(at);
+    auto const x       = embedded(inputs, target_positions, places, drops.part(1), at);
+    auto const own     = pairs.target_terms();
+    auto const cross   = pairs.cross_terms();
+    return tokens.logits(decoder(x, encoded, own, cross, drops.part(1), at), at);
+  }
+
+  /// What the decoder attends to, along `source` and `model`.
+  template<class Pairs>
+  constexpr auto encode(Pairs const& pairs, dropout_options drops = {},
+                        std::source_location at = std::source_location::current()) const {
+    auto const places = pairs.template source_places<source>(at);
+    auto const x      = embedded(pairs.source, source_positions, places, drops.part(0), at);
+    auto const terms  = pairs.source_terms();
+    return encoder(x, terms, drops.part(0), at);
+  }
+
+  /// The sum of the losses of all targets that count: divide it by `count`, that of all micro-batches.
+  template<class Pairs>
+  constexpr auto loss(Pairs const& pairs, seq2seq_loss_options options = {},
+                      std::source_location at = std::source_location::current()) const {
+    auto const scores = (*this)(pairs, options.dropout, at);
+    auto const losses = softmax_cross_entropy<vocab>(scores, pairs.target, options.terms, at);
+    if constexpr (meshtf::detail::AnyRejected<decltype(losses)>) {
+      return rejected{};
+    } else {
+      auto const counting = pairs.template counts<computed<Activation>>(at);
+      return sum(losses * counting);
+    }
+  }
+
+  /// How many targets count, as an element of the losses' type.
+  template<class Pairs>
+  constexpr auto count(Pairs const& pairs, std::source_location at = std::source_location::current()) const {
+    auto const counting = pairs.template counts<computed<Activation>>(at);
+    return sum(counting);
+  }
+
+  constexpr auto parameters() {
+    if constexpr (requires { source_positions.table; })
+      return meshtf::parameters(named("tokens", tokens.table),
+                                named("source_positions", source_positions.table),
+                                named("target_positions", target_positions.table), named("encoder", encoder),
+                                named("decoder", decoder));
+    else
+      return meshtf::parameters(named("tokens", tokens.table), named("encoder", encoder),
+                                named("decoder", decoder));
+  }
+
+private:
+  static_assert(!is_staged<L>, "meshtf: seq2seq works under layouts without stages");
+
+  constexpr seq2seq(machine<L>& m, depth of_encoder, depth of_decoder, streams seeds)
+      : tokens{m, normal{seeds.next(), 1 / width}},
+        source_positions{m, normal{seeds.next(), 1}},
+        target_positions{m, normal{seeds.next(), 1}},
+        encoder{m, of_encoder, seeds, Dims::stddev},
+        decoder{m, of_decoder, seeds, Dims::stddev} {}
+
+  template<class Ids, class Positions, class Places>
+  constexpr auto embedded(Ids const& ids, Positions const& positions, Places const& places,
+                          dropout_options drops, std::source_location at) const {
+    auto const found = looked_up(ids, at) * width;
+    auto const x     = finish(positions.add(found, places, at));
+    return detail::after_dropout(x, drops.part(0).part(0), at);
+  }
+
+  template<class Ids>
+  constexpr auto looked_up(Ids const& ids, std::source_location at) const {
+    if constexpr (std::is_same_v<Activation, T>) return tokens(ids, at);
+    else return cast<Activation>(tokens(ids, at), at);
+  }
+};
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf
