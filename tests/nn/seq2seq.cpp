@@ -123,6 +123,80 @@ void compare(double tolerance) {
   check_gradients(net, prefix, is_old ? 89 : 91, tolerance);
 }
 
+/// Four of the eight golden pairs, from number `first` on, each alone in a row, with padding after it.
+template<Layout L>
+auto pairs_alone(machine<L>& m, int first) {
+  auto const alone_in_rows = [&]<Dimension D>(shape<D>, std::string const& name) {
+    auto const ids                       = golden().file().read<int>(name);
+    auto const segments                  = golden().file().read<int>("of_" + name);
+    xt::xtensor<int, 2> rows_of_ids      = xt::zeros<int>({4, int{D::size}});
+    xt::xtensor<int, 2> rows_of_segments = rows_of_ids;
+    int pair                             = -1;
+    std::size_t place                    = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (segments[i] == 0) continue;
+      bool const goes_on = i % std::size_t{D::size} != 0 && segments[i] == segments[i - 1];
+      place              = goes_on ? place + 1 : 0;
+      pair += goes_on ? 0 : 1;
+      if (pair < first || pair >= first + 4) continue;
+      rows_of_ids(static_cast<std::size_t>(pair - first), place)      = ids[i];
+      rows_of_segments(static_cast<std::size_t>(pair - first), place) = 1;
+    }
+    CHECK(pair == 7);
+    return std::pair{from_global<int, L, batch, D>(m, rows_of_ids),
+                     from_global<int, L, batch, D>(m, rows_of_segments)};
+  };
+  auto const [source_ids, of_source] = alone_in_rows(shape<source>{}, "source");
+  auto const [target_ids, of_target] = alone_in_rows(shape<target>{}, "target");
+  return nn::packed_pairs{source_ids, of_source, target_ids, of_target};
+}
+
+template<Layout L>
+void check_alone() {
+  process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  auto net             = golden_model<double, L, learned>(m);
+  auto const pairs     = golden_pairs<L>(m);
+  auto const together  = net.loss(pairs, {.terms = terms}).value();
+  auto const first     = pairs_alone<L>(m, 0);
+  auto const second    = pairs_alone<L>(m, 4);
+  auto const apart     = net.loss(first, {.terms = terms}) + net.loss(second, {.terms = terms});
+  auto const all_words = net.count(pairs);
+  check_near("sum of the losses of each pair alone", apart.value(), together, 1e-12 * together);
+  CHECK(net.count(first).value() + net.count(second).value() == all_words.value());
+  backward(apart / all_words);
+  check_gradients(net, "learned.", 91, 1e-12);
+}
+
+template<Layout L>
+void check_parts() {
+  process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  auto net         = golden_model<double, L, told>(m);
+  auto const pairs = golden_pairs<L>(m);
+  auto const part_ = [&](extent i) { return pairs.template part<batch, part>(i); };
+  CHECK(net.count(part_(0)).value() != net.count(part_(1)).value());
+  auto const loss = accumulate<2>(
+      m, [&](extent i) { return net.loss(part_(i), {.terms = terms}); },
+      [&](extent i) { return net.count(part_(i)); });
+  check_near("loss", loss.value(), number("loss"), 1e-12 * number("loss"));
+  check_gradients(net, "", 89, 1e-12);
+}
+
+template<Layout L>
+void check_places(std::vector<int> const& ids, std::vector<int> const& expected) {
+  process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  auto const segments = from_global<int, L, source>(m, xt::adapt(ids, {8}));
+  auto const places   = to_global(nn::positions_in_segments<source>(segments));
+  CHECK(std::vector<int>(places.begin(), places.end()) == expected);
+}
+
+template<Layout L>
+void check_all_places() {
+  check_places<L>({1, 1, 1, 2, 2, 3, 0, 0}, {0, 1, 2, 0, 1, 0, 0, 1});
+  check_places<L>({0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 2, 3, 4, 5, 6, 7});
+  check_places<L>({0, 0, 5, 5, 5, 5, 5, 1}, {0, 1, 0, 1, 2, 3, 4, 0});
+  check_places<L>({1, 2, 1, 2, 2, 2, 2, 2}, {0, 0, 0, 0, 1, 2, 3, 4});
+}
+
 }  // namespace
 
 TEST_CASE("loss and gradients of packed pairs are PyTorch's", "[1]") {
@@ -143,5 +217,17 @@ TEST_CASE("and under data parallelism, in parts that do not divide, and where po
   compare<double, sparse, told>(1e-12);
   compare<double, by_positions, learned>(1e-12);
 }
+
+TEST_CASE("the loss of packed pairs is the sum of the losses of each alone, and so are the gradients",
+          "[1]") {
+  check_alone<whole>();
+}
+TEST_CASE("so it is on four processes", "[4]") { check_alone<mixed>(), check_alone<by_positions>(); }
+
+TEST_CASE("micro-batches count by their targets", "[1]") { check_parts<whole>(); }
+TEST_CASE("so they do on four processes", "[4]") { check_parts<mixed>(); }
+
+TEST_CASE("positions begin anew in each sequence", "[1]") { check_all_places<whole>(); }
+TEST_CASE("so they do where they are split", "[4]") { check_all_places<by_positions>(); }
 
 #endif

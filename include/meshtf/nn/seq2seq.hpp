@@ -7,6 +7,8 @@
 #include <meshtf/nn/decoder.hpp>
 #include <meshtf/nn/segments.hpp>
 #include <meshtf/nn/sequences.hpp>
+#include <meshtf/ops/function/micro_batch.hpp>
+#include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/shape/finish.hpp>
 
 namespace meshtf {
@@ -74,6 +76,13 @@ struct packed_pairs {
   constexpr auto counts(std::source_location at) const {
     return cast<T>(not_equal(target_segments, 0, at), at);
   }
+  /// Micro-batch `i` of each of the four.
+  template<Dimension Batch, Dimension Micro>
+  constexpr auto part(extent i, std::source_location at = std::source_location::current()) const {
+    return nn::packed_pairs{
+        micro_batch<Batch, Micro>(source, i, at), micro_batch<Batch, Micro>(source_segments, i, at),
+        micro_batch<Batch, Micro>(target, i, at), micro_batch<Batch, Micro>(target_segments, i, at)};
+  }
 };
 
 /// A pair of sequences in each row, of which all positions count: for sources and targets whose lengths are
@@ -104,6 +113,11 @@ struct row_pairs {
   constexpr auto counts(std::source_location at) const {
     return cast<T>(greater_equal(target, 0, at), at);
   }
+  /// Micro-batch `i` of both.
+  template<Dimension Batch, Dimension Micro>
+  constexpr auto part(extent i, std::source_location at = std::source_location::current()) const {
+    return nn::row_pairs{micro_batch<Batch, Micro>(source, i, at), micro_batch<Batch, Micro>(target, i, at)};
+  }
 };
 
 /// How `seq2seq::loss` is computed. Evaluation has none of them; training often has `{.dropout = {0.1, {.seed
@@ -117,9 +131,9 @@ struct seq2seq_loss_options {
 /// the ids of both sides, times sqrt(model), and gives the scores. Positions begin anew in each sequence.
 ///
 ///     nn::seq2seq<float, L, dims> net{m, 1};
-///     auto loss = accumulate<parts>(
-///         m, [&](extent i) { return net.loss(part(i), options(i)); },  // a sum over targets
-///         [&](extent i) { return net.count(part(i)); });               // of which there are unequally many
+///     auto part = [&](extent i) { return pairs.part<batch, quarter>(i); };
+///     auto loss = accumulate<4>(m, [&](extent i) { return net.loss(part(i)); },    // a sum over targets,
+///                                  [&](extent i) { return net.count(part(i)); });  // of unequal numbers
 ///
 /// One source serves every layout: split a batch dimension for data parallelism, or the positions, where keys
 /// and values are gathered; `heads`, `hidden`, `vocab` for model parallelism; `key` and (for speed) `model`
