@@ -181,6 +181,63 @@ void check_parts() {
   check_gradients(net, "", 89, 1e-12);
 }
 
+/// The ids that greedy decoding finds, without a cache: all positions at once, again for each id.
+template<Layout L, class Net, class Sources>
+std::vector<int> by_whole_passes(Net const& net, Sources const& sources, int end) {
+  auto& m    = sources.source.machine();
+  auto found = xt::xtensor<int, 2>(xt::zeros<int>({4, 6}));
+  no_gradient const guard{m};
+  for (std::size_t i = 0; i < 6; ++i) {
+    auto const ids = from_global<int, L, batch, target>(m, found);
+    // every position counts, so that those that are not found yet see only themselves and those before
+    nn::packed_pairs const pairs{sources.source, sources.visible, ids, ids * 0 + 1};
+    auto const best = to_global(argmax<vocab>(net(pairs)));
+    for (std::size_t b = 0; b < 4; ++b) {
+      bool ended = false;
+      for (std::size_t j = 0; j < i; ++j) ended = ended || found(b, j) == end;
+      found(b, i) = ended ? 0 : best(b, i);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+constexpr int end_id = 1;
+
+/// Sources of 3 to 5 ids in rows of their own, and as targets the same backwards, ended by `end_id`.
+template<Layout L>
+auto reversed(machine<L>& m) {
+  auto const ids           = golden().file().read<int>("source");
+  xt::xtensor<int, 2> from = xt::zeros<int>({4, 8});
+  xt::xtensor<int, 2> to   = xt::zeros<int>({4, 6});
+  for (std::size_t b = 0; b < 4; ++b) {
+    std::size_t const n = 3 + b % 3;
+    for (std::size_t i = 0; i < n; ++i) to(b, n - 1 - i) = from(b, i) = 2 + ids[8 * b + i] % 16;
+    to(b, n) = end_id;
+  }
+  auto const sources = from_global<int, L, batch, source>(m, from);
+  auto const targets = from_global<int, L, batch, target>(m, to);
+  return nn::packed_pairs{sources, not_equal(sources, 0), targets, not_equal(targets, 0)};
+}
+
+/// A model that has learned these pairs by heart finds them.
+template<Layout L, class Dims>
+void check_decoding() {
+  process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  nn::seq2seq<double, L, Dims> net{m, 1};
+  auto const pairs = reversed<L>(m);
+  adamw opt{1e-2};
+  for (int step = 0; step < 150; ++step) {
+    backward(net.loss(pairs) / net.count(pairs));
+    opt.step(net.parameters());
+  }
+  nn::source_rows const sources{pairs.source, pairs.source_segments};
+  auto const found   = to_global(net.greedy(sources, end_id));
+  auto const targets = to_global(pairs.target);
+  std::vector<int> const ids(found.begin(), found.end());
+  CHECK(ids == std::vector<int>(targets.begin(), targets.end()));
+  CHECK(ids == by_whole_passes<L>(net, sources, end_id));
+}
+
 template<Layout L>
 void check_places(std::vector<int> const& ids, std::vector<int> const& expected) {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
@@ -229,5 +286,14 @@ TEST_CASE("so they do on four processes", "[4]") { check_parts<mixed>(); }
 
 TEST_CASE("positions begin anew in each sequence", "[1]") { check_all_places<whole>(); }
 TEST_CASE("so they do where they are split", "[4]") { check_all_places<by_positions>(); }
+
+TEST_CASE(
+    "greedy decoding with caches finds what a model has learned, and what passes over all positions find",
+    "[1]") {
+  check_decoding<whole, told>();
+}
+TEST_CASE("so it does on four processes", "[4]") {
+  check_decoding<mixed, told>(), check_decoding<by_positions, learned>();
+}
 
 #endif

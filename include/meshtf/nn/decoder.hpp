@@ -2,7 +2,9 @@
 // each norm before its branch.
 #pragma once
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <meshtf/nn/encoder.hpp>
 
@@ -32,18 +34,32 @@ struct decoder_block {
         feed{m, seeds, stddev, output_stddev} {}
 
   template<class X, class Y, class Own, class Cross>
-  constexpr auto operator()(X const& x, Y const& memory, Own const& own_terms, Cross const& cross_terms,
+  constexpr auto operator()(X const& before, Y const& memory, Own const& own_terms, Cross const& cross_terms,
                             dropout_options drops,
                             std::source_location at = std::source_location::current()) const {
-    auto const normed = norm1(x);
-    return branches(x, normed, memory, own_terms, cross_terms, drops, at);
+    auto const to_itself = [&](auto const& x) {
+      return detail::after_dropout(attention(x, own_terms, attention_options{.causal = true}, at),
+                                   drops.part(0), at);
+    };
+    auto const to_memory = [&](auto const& x) {
+      return detail::after_dropout(cross(x, memory, cross_terms, attention_options{}, at), drops.part(1), at);
+    };
+    return through(before, to_itself, to_memory, drops.part(2), at);
   }
-  template<class X, class Y, class Own, class Cross>
-  constexpr auto operator()(residual<X> const& before, Y const& memory, Own const& own_terms,
-                            Cross const& cross_terms, dropout_options drops,
-                            std::source_location at = std::source_location::current()) const {
-    auto const r = norm1(before.stream, before.branch);
-    return branches(r.sum, r.norm, memory, own_terms, cross_terms, drops, at);
+
+  /// The positions `first` and following, which have the dimension `Step` in place of `Length`; `own` gets
+  /// their keys and values, `memory` holds those of the memory.
+  template<Dimension Step, class X, class OwnCache, class MemoryCache, class Cross>
+  constexpr auto extend(X const& before, OwnCache& own, MemoryCache const& memory, extent first,
+                        Cross const& cross_terms,
+                        std::source_location at = std::source_location::current()) const {
+    auto const to_itself = [&](auto const& x) {
+      return attention.template extend<Step>(x, own, first, attention_options{}, at);
+    };
+    auto const to_memory = [&](auto const& x) {
+      return cross.template attend<Step>(x, memory, cross_terms, attention_options{}, at);
+    };
+    return through(before, to_itself, to_memory, {}, at);
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
@@ -51,19 +67,34 @@ struct decoder_block {
   }
 
 private:
-  template<class X, class Normed, class Y, class Own, class Cross>
-  constexpr auto branches(X const& x, Normed const& normed, Y const& memory, Own const& own_terms,
-                          Cross const& cross_terms, dropout_options const& drops,
-                          std::source_location at) const {
-    auto const a = detail::after_dropout(attention(normed, own_terms, attention_options{.causal = true}, at),
-                                         drops.part(0), at);
-    auto const s = norm2(x, a);
-    auto const c =
-        detail::after_dropout(cross(s.norm, memory, cross_terms, attention_options{}, at), drops.part(1), at);
-    auto r = norm3(s.sum, c);
-    auto f = detail::after_dropout(feed(r.norm), drops.part(2), at);
+  template<class X, class Own, class Cross>
+  constexpr auto through(X const& x, Own const& to_itself, Cross const& to_memory, dropout_options drops,
+                         std::source_location at) const {
+    auto const normed = norm1(x);
+    return branches(x, normed, to_itself, to_memory, drops, at);
+  }
+  template<class X, class Own, class Cross>
+  constexpr auto through(residual<X> const& before, Own const& to_itself, Cross const& to_memory,
+                         dropout_options drops, std::source_location at) const {
+    auto const r = norm1(before.stream, before.branch);
+    return branches(r.sum, r.norm, to_itself, to_memory, drops, at);
+  }
+  template<class X, class Normed, class Own, class Cross>
+  constexpr auto branches(X const& x, Normed const& normed, Own const& to_itself, Cross const& to_memory,
+                          dropout_options const& drops, std::source_location at) const {
+    auto const s = norm2(x, to_itself(normed));
+    auto r       = norm3(s.sum, to_memory(s.norm));
+    auto f       = detail::after_dropout(feed(r.norm), drops, at);
     return detail::residual_of(std::move(r.sum), std::move(f));
   }
+};
+
+/// What decoding step by step keeps of each block: keys and values of the positions so far, and of the
+/// memory.
+template<class Own, class Memory>
+struct decoder_caches {
+  std::vector<Own> own;
+  std::vector<Memory> memory;
 };
 
 /// `Layers` such blocks, or `depth` of them, and a last norm. x and the result have `Length` and `Model`; the
@@ -104,6 +135,38 @@ struct decoder {
     auto r = blocks[0](x, memory, own_terms, cross_terms, drops.part(1), at);
     for (std::size_t i = 1; i < blocks.size(); ++i) {
       auto next = blocks[i](r, memory, own_terms, cross_terms, drops.part(i + 1), at);
+      r         = std::move(next);
+    }
+    return norm(r.stream, r.branch).norm;
+  }
+
+  /// The caches of a memory, for `extend`: nothing of `Length` is in them yet.
+  template<Tensor Y>
+  constexpr auto caches(Y const& memory, std::source_location at = std::source_location::current()) const {
+    using batches = without<typename Y::shape_type, shape<Memory, MemoryModel>>;
+    auto& m       = memory.machine();
+    return [&]<Dimension... Batch>(shape<Batch...>) {
+      using own  = decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch...>(m));
+      using seen = decltype(blocks[0].cross.cache(memory, at));
+      decoder_caches<own, seen> made;
+      for (block const& b : blocks) {
+        made.own.push_back(b.attention.template empty_cache<typename Y::element_type, Batch...>(m));
+        made.memory.push_back(b.cross.cache(memory, at));
+      }
+      return made;
+    }(batches{});
+  }
+
+  /// What the decoder gives of the positions `first` and following, which have the dimension `Step` of x in
+  /// place of `Length`; those before them are in the caches, which get these. The results are those of all
+  /// positions at once.
+  template<Dimension Step, class X, class Own, class Seen, class... Cross>
+  constexpr auto extend(X const& x, decoder_caches<Own, Seen>& seen, extent first,
+                        meshtf::detail::attention_terms<Cross...> const& cross_terms,
+                        std::source_location at = std::source_location::current()) const {
+    auto r = blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+      auto next = blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
       r         = std::move(next);
     }
     return norm(r.stream, r.branch).norm;

@@ -9,7 +9,11 @@
 #include <meshtf/nn/sequences.hpp>
 #include <meshtf/ops/function/micro_batch.hpp>
 #include <meshtf/ops/normalise/cross_entropy.hpp>
+#include <meshtf/ops/pointwise/logical.hpp>
+#include <meshtf/ops/reduce/any_all.hpp>
+#include <meshtf/ops/reduce/argmax.hpp>
 #include <meshtf/ops/shape/finish.hpp>
+#include <meshtf/ops/shape/write.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -120,6 +124,19 @@ struct row_pairs {
   }
 };
 
+/// A source in each row, with padding where `visible` is 0: what `seq2seq::greedy` decodes.
+template<Tensor Source, Tensor Visible>
+struct source_rows {
+  Source source;
+  Visible visible;
+
+  template<Dimension Along>
+  constexpr auto source_places(std::source_location at) const {
+    return iota<std::int32_t, typename Source::layout_type, Along>(source.machine(), at);
+  }
+  constexpr auto source_terms() const { return with_mask(visible); }
+};
+
 /// How `seq2seq::loss` is computed. Evaluation has none of them; training often has `{.dropout = {0.1, {.seed
 /// = run, .stream = pass}}, .terms = {.label_smoothing = 0.1, .z_loss = 1e-4}}`.
 struct seq2seq_loss_options {
@@ -219,6 +236,42 @@ public:
     return sum(counting);
   }
 
+  /// For each source the most probable next id, one after the other: up to and with `end`, then zeros. Ends
+  /// with the last position of `target`, or when all sources have their `end`. Keys and values are kept, so a
+  /// step computes one position. No gradient.
+  ///
+  ///     auto ids = net.greedy(nn::source_rows{source, not_equal(source, 0)}, end);   // [batch, target]
+  ///
+  /// Each step costs the messages of the model, those of `argmax` over `vocab`, and an all-reduce of whether
+  /// all have ended; a dry run prices all steps.
+  template<class Sources>
+  constexpr auto greedy(Sources const& sources, std::int32_t end,
+                        std::source_location at = std::source_location::current()) const {
+    auto& m = sources.source.machine();
+    no_gradient const guard{m};
+    auto const encoded = encode(sources, {}, at);
+    auto const terms   = sources.source_terms();
+    auto caches        = decoder.caches(encoded, at);
+    return [&]<Dimension... Batch>(shape<Batch...>) {
+      using one  = tensor<std::int32_t, L, Batch..., next_position>;
+      using mine = tensor<std::int32_t, L, Batch..., target>;
+      mine found{m};
+      one before{m};
+      one ended{m};
+      for (extent i = 0; i < m.counted().template of<target>(); ++i) {
+        auto const scores    = next_scores(before, i, caches, terms, at);
+        auto const best      = argmax<vocab>(scores, at);
+        before               = where(ended, std::int32_t{0}, best, at);
+        found                = write<target>(found, before, i, at);
+        ended                = logical_or(ended, meshtf::equal(before, end, at), at);
+        auto const all_ended = all(ended, at);
+        if constexpr (machine<L>::computes)
+          if (all_ended.value() != 0) break;
+      }
+      return found;
+    }(without<typename std::remove_cvref_t<decltype(sources.source)>::shape_type, shape<source>>{});
+  }
+
   constexpr auto parameters() {
     if constexpr (requires { source_positions.table; })
       return meshtf::parameters(named("tokens", tokens.table),
@@ -239,6 +292,18 @@ private:
         target_positions{m, normal{seeds.next(), 1}},
         encoder{m, of_encoder, seeds, Dims::stddev},
         decoder{m, of_decoder, seeds, Dims::stddev} {}
+
+  struct next_position : dim<1> {};
+
+  /// The scores of position `i`, where the id before it is known.
+  template<class Ids, class Caches, class Terms>
+  constexpr auto next_scores(Ids const& before, extent i, Caches& caches, Terms const& terms,
+                             std::source_location at) const {
+    auto const place =
+        iota<std::int32_t, L, next_position>(before.machine(), at) + static_cast<std::int32_t>(i);
+    auto const x = embedded(before, target_positions, place, {}, at);
+    return tokens.logits(decoder.template extend<next_position>(x, caches, i, terms, at), at);
+  }
 
   template<class Ids, class Positions, class Places>
   constexpr auto embedded(Ids const& ids, Positions const& positions, Places const& places,
