@@ -115,9 +115,10 @@ struct decoder {
 
   constexpr decoder(machine<L>& m, streams& seeds, double stddev)
     requires(Layers != any_depth)
-      : decoder(m, depth{Layers}, seeds, stddev) {}
-  /// Errors: `software_error` for a depth below 1. Where `Layers` is a number, `d` is the same.
+      : blocks(blocks_for(depth{Layers}, m, seeds, stddev)), norm{m} {}
+  /// Errors: `software_error` for a depth below 1.
   constexpr decoder(machine<L>& m, depth d, streams& seeds, double stddev)
+    requires(Layers == any_depth)
       : blocks(blocks_for(d, m, seeds, stddev)), norm{m} {}
 
   template<class X, class Y>

@@ -144,6 +144,20 @@ struct seq2seq_loss_options {
   cross_entropy_options terms{};
 };
 
+namespace detail {
+
+/// The depths of both sides, as verdicts of depth name them.
+template<class Dims>
+struct encoder_of {
+  static constexpr int layers = Dims::encoder_layers;
+};
+template<class Dims>
+struct decoder_of {
+  static constexpr int layers = Dims::decoder_layers;
+};
+
+}  // namespace detail
+
 /// An encoder of sources and a decoder that gives scores for each next id of the targets. One table embeds
 /// the ids of both sides, times sqrt(model), and gives the scores. Positions begin anew in each sequence.
 ///
@@ -174,6 +188,9 @@ private:
   using encoder_type = nn::encoder<T, L, Dims::encoder_layers, source, model, heads, key, hidden>;
   using decoder_type = nn::decoder<T, L, Dims::decoder_layers, target, source, model, heads, key, hidden>;
 
+  using of_encoder = detail::encoder_of<Dims>;
+  using of_decoder = detail::decoder_of<Dims>;
+
   static constexpr double width = math::sqrt(static_cast<double>(model::size));
 
 public:
@@ -185,12 +202,11 @@ public:
 
   constexpr seq2seq(machine<L>& m, std::uint64_t seed) : seq2seq(m, streams{seed}) {}
   constexpr seq2seq(machine<L>& m, streams seeds)
-    requires(Dims::encoder_layers != any_depth && Dims::decoder_layers != any_depth)
-      : seq2seq(m, depth{Dims::encoder_layers}, depth{Dims::decoder_layers}, seeds) {}
+      : seq2seq(m, detail::depth_of<of_encoder>(), detail::depth_of<of_decoder>(), seeds) {}
   /// Of an encoder and a decoder whose depths the dimensions leave open.
-  constexpr seq2seq(machine<L>& m, depth of_encoder, depth of_decoder, std::uint64_t seed)
-    requires(Dims::encoder_layers == any_depth && Dims::decoder_layers == any_depth)
-      : seq2seq(m, of_encoder, of_decoder, streams{seed}) {}
+  constexpr seq2seq(machine<L>& m, depth encoder_depth, depth decoder_depth, std::uint64_t seed)
+      : seq2seq(m, detail::depth_of<of_encoder>(encoder_depth), detail::depth_of<of_decoder>(decoder_depth),
+                streams{seed}) {}
 
   /// A score for each id at each position of the targets: `vocab` is the last dimension.
   template<class Pairs>
@@ -286,12 +302,18 @@ public:
 private:
   static_assert(!is_staged<L>, "meshtf: seq2seq works under layouts without stages");
 
-  constexpr seq2seq(machine<L>& m, depth of_encoder, depth of_decoder, streams seeds)
+  constexpr seq2seq(machine<L>& m, depth encoder_depth, depth decoder_depth, streams seeds)
       : tokens{m, normal{seeds.next(), 1 / width}},
         source_positions{m, normal{seeds.next(), 1}},
         target_positions{m, normal{seeds.next(), 1}},
-        encoder{m, of_encoder, seeds, Dims::stddev},
-        decoder{m, of_decoder, seeds, Dims::stddev} {}
+        encoder(made<encoder_type, of_encoder>(m, encoder_depth, seeds)),
+        decoder(made<decoder_type, of_decoder>(m, decoder_depth, seeds)) {}
+
+  template<class Side, class Of>
+  static constexpr Side made(machine<L>& m, depth d, streams& seeds) {
+    if constexpr (Of::layers == any_depth) return Side{m, d, seeds, Dims::stddev};
+    else return Side{m, seeds, Dims::stddev};
+  }
 
   struct next_position : dim<1> {};
 
