@@ -39,6 +39,9 @@ struct mixed : layout<by_four, split<batch, rows>, split<part, rows>, split<head
                       split<vocab, cols>> {};
 // two heads over four processes, 18 ids in parts of five
 struct sparse : layout<in_line, padded<heads, wide>, padded<vocab, wide>, split<hidden, wide>> {};
+// weights in parts over the processes that share a batch
+struct kept : layout<by_four, split<batch, rows>, split<heads, cols>, split<hidden, cols>, kept_over<rows>> {
+};
 struct by_positions : layout<by_four, split<source, rows>, split<target, cols>> {};
 
 struct told : nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
@@ -269,10 +272,13 @@ TEST_CASE("so they are where batch, heads, hidden and vocabulary are split", "[4
   compare<float, mixed, told>(1e-5);
 }
 
-TEST_CASE("and under data parallelism, in parts that do not divide, and where positions are split", "[4]") {
+TEST_CASE(
+    "and under data parallelism, in parts that do not divide, where positions are split, and with weights in parts",
+    "[4]") {
   compare<double, data, told>(1e-12);
   compare<double, sparse, told>(1e-12);
   compare<double, by_positions, learned>(1e-12);
+  compare<double, kept, learned>(1e-12);
 }
 
 TEST_CASE("the loss of packed pairs is the sum of the losses of each alone, and so are the gradients",
