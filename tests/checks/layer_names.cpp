@@ -4,6 +4,7 @@
 // What is here comes from the layers. What is there is written by hand, here and nowhere else; the program
 // ends with status 1 if a layer has another array, or if the dimensions are not those of the array.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 
 #include <meshtf/io/print_names.hpp>
 #include <meshtf/planning.hpp>
+
+#include <meshtf/nn/decoder.hpp>
 
 namespace {
 
@@ -141,6 +144,48 @@ void rows(std::string const& title, std::string const& counterpart, Layer layer,
   for (auto const& [name, source, dims] : list) complain(title, "expected an array '" + name + "', got none");
 }
 
+void add_norm(std::vector<there>& list, std::string const& name, std::string const& source) {
+  list.push_back({name + ".scale", source + ".weight", "model"});
+  list.push_back({name + ".bias", source + ".bias", "model"});
+}
+
+void add_attention(std::vector<there>& list, std::string const& name, std::string const& source) {
+  for (int i = 0; i < 3; ++i) {
+    std::string const part = std::array{".query", ".key", ".value"}[static_cast<std::size_t>(i)];
+    std::string const cut  = ".chunk(3)[" + std::to_string(i) + "]";
+    list.push_back({name + part + ".weight", source + ".in_proj_weight" + cut, "(heads key) model"});
+    list.push_back({name + part + ".bias", source + ".in_proj_bias" + cut, "(heads key)"});
+  }
+  list.push_back({name + ".output.weight", source + ".out_proj.weight", "model (heads key)"});
+  list.push_back({name + ".output.bias", source + ".out_proj.bias", "model"});
+}
+
+void add_feed_forward(std::vector<there>& list, std::string const& name, std::string const& source) {
+  list.push_back({name + ".up.weight", source + ".linear1.weight", "hidden model"});
+  list.push_back({name + ".up.bias", source + ".linear1.bias", "hidden"});
+  list.push_back({name + ".down.weight", source + ".linear2.weight", "model hidden"});
+  list.push_back({name + ".down.bias", source + ".linear2.bias", "model"});
+}
+
+/// The arrays of `nn.TransformerEncoder`, of one layer.
+std::vector<there> encoder_there() {
+  std::vector<there> list;
+  add_norm(list, "blocks.0.norm1", "layers.0.norm1");
+  add_attention(list, "blocks.0.attention", "layers.0.self_attn");
+  add_norm(list, "blocks.0.norm2", "layers.0.norm2");
+  add_feed_forward(list, "blocks.0.feed_forward", "layers.0");
+  add_norm(list, "norm", "norm");
+  return list;
+}
+
+/// Those of `nn.TransformerDecoder`.
+std::vector<there> decoder_there() {
+  std::vector<there> list = encoder_there();
+  add_attention(list, "blocks.0.cross", "layers.0.multihead_attn");
+  add_norm(list, "blocks.0.norm3", "layers.0.norm3");
+  return list;
+}
+
 }  // namespace
 
 int main() {
@@ -262,5 +307,11 @@ int main() {
         {"blocks.0.feed_forward.down.weight", "model.layers.0.mlp.down_proj.weight", "model hidden"},
         {"norm.scale", "model.norm.weight", "model"},
         {"output.weight", "lm_head.weight", "vocab model"}});
+  rows("nn::encoder<T, L, 1, length, model, heads, key, hidden>",
+       "`nn.TransformerEncoder` with a last norm, of layers with `norm_first=True`",
+       nn::encoder<float, L, 1, length, model, heads, key, hidden>{m, seeds, 0.1}, encoder_there());
+  rows("nn::decoder<T, L, 1, length, memory, model, heads, key, hidden>",
+       "`nn.TransformerDecoder` with a last norm, of layers with `norm_first=True`",
+       nn::decoder<float, L, 1, length, memory, model, heads, key, hidden>{m, seeds, 0.1}, decoder_there());
   return wrong;
 }
