@@ -272,10 +272,7 @@ TEST_CASE("so they are where batch, heads, hidden and vocabulary are split", "[4
   compare<float, mixed, told>(1e-5);
 }
 
-TEST_CASE(
-    "and under data parallelism, in parts that do not divide, where positions are split, and with weights in "
-    "parts",
-    "[4]") {
+TEST_CASE("and where nothing divides, where positions are split, and with weights in parts", "[4]") {
   compare<double, data, told>(1e-12);
   compare<double, sparse, told>(1e-12);
   compare<double, by_positions, learned>(1e-12);

@@ -54,7 +54,8 @@ TEST_CASE("scores, loss with dropout and gradients of packed pairs") {
     nn::packed_pairs const pairs{ids_along<memory, L>(m), segments_along<memory, L>(m),
                                  ids_along<length, L>(m), segments_along<length, L>(m)};
     see(net(pairs));
-    auto const loss = net.loss(pairs, training) / net.count(pairs);
+    auto const total = net.loss(pairs, training);
+    auto const loss  = total / net.count(pairs);
     see(loss);
     backward(loss);
     see(finish(gradient(net.tokens.table)));
@@ -75,7 +76,8 @@ TEST_CASE("depths known at run time, and decoding, where positions of both sides
     auto const to   = modulo(iota<int, L, left>(m) * 3 + 1, 8);
     nn::packed_pairs const pairs{from, floor_divide(iota<int, L, right>(m), 3), to,
                                  floor_divide(iota<int, L, left>(m), 3)};
-    auto const loss = net.loss(pairs, training) / net.count(pairs);
+    auto const total = net.loss(pairs, training);
+    auto const loss  = total / net.count(pairs);
     see(loss);
     backward(loss);
     see(finish(gradient(net.tokens.table)));

@@ -33,7 +33,8 @@ struct training {
   constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, from{m}, to{m} {}
   constexpr auto step() {
     meshtf::nn::packed_pairs const pairs{from, from, to, to};
-    auto const loss = net.loss(pairs) / net.count(pairs);
+    auto const total = net.loss(pairs);
+    auto const loss  = total / net.count(pairs);
     backward(loss);
     meshtf::sgd{0.1}.step(parameters(net));
     return loss;
