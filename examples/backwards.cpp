@@ -104,9 +104,9 @@ int main(int argc, char** argv) {
   nn::seq2seq<float, mixed, small> net{m, 1};
   m.agree(net.parameters());
   std::mt19937 draws{1};
-  adamw opt{3e-3};
+  adamw opt{5e-3};
 
-  for (int step = 0; step < 300; ++step) {
+  for (int step = 0; step < 150; ++step) {
     auto const pairs = packed_words(m, draws, 99);
     auto const part  = [&](extent i) { return pairs.part<batch, half>(i); };
     auto const loss  = accumulate<2>(
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
         },
         [&](extent i) { return net.count(part(i)); });
     opt.step(net.parameters());
-    if (is_first && step % 100 == 99) std::printf("step %3d: loss %.1f\n", step + 1, loss.value());
+    if (is_first && step % 50 == 49) std::printf("step %3d: loss %.1f\n", step + 1, loss.value());
   }
 
   auto const words = packed_words(m, draws, 1);  // one in each row
