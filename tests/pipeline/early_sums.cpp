@@ -164,7 +164,7 @@ constexpr void check_overlap() {
   constexpr auto step    = dry_run<L>(training{sums::in_the_step});
   constexpr auto begun   = [](auto const& c) {
     int n = 0;
-    for (collective_call const& call : c.collectives()) n += call.until.flops > 0 ? 1 : 0;
+    for (collective_call const& call : c.collectives()) n += call.until.flops() > 0 ? 1 : 0;
     return n;
   };
   constexpr bool joins = joining_axes<typename L::mesh_type> != 0;

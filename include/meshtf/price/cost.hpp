@@ -38,8 +38,8 @@ struct collective_call {
   extent sent    = 0;  // bytes that the process sends for it, under the ring model
   call_site site{};
   collective_reason const* why = nullptr;  // if the operation gives a reason
-  computed_work since{};                   // computed since the call before this one began
-  computed_work until{};                   // ... and while this one is in flight: nothing if it blocks
+  rounded_work since{};                    // computed since the call before this one began
+  rounded_work until{};                    // ... and while this one is in flight: nothing if it blocks
 
   /// Equal except for the call site and for what is computed around the call.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {

@@ -1,7 +1,9 @@
 // Collectives that go on while the process computes: how much of their time that hides.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/collective.hpp>
@@ -23,7 +25,33 @@ struct computed_work {
   friend constexpr computed_work operator-(computed_work const& a, computed_work const& b) {
     return {a.flops - b.flops, a.passed - b.passed};
   }
-  friend constexpr bool operator==(computed_work const&, computed_work const&) = default;
+};
+
+/// The same in one number, with the precision of a float: a cost has thousands of them, and a compiler counts
+/// the numbers in a constant. (clang 19 fails at -O0 from 65536 on.)
+class rounded_work {
+public:
+  constexpr rounded_work() = default;
+  constexpr explicit(false) rounded_work(computed_work const& w)
+      : both_(std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(w.flops))} << 32 |
+              std::bit_cast<std::uint32_t>(static_cast<float>(w.passed))) {}
+
+  /// Of contractions.
+  constexpr double flops() const { return number(both_ >> 32); }
+  /// Bytes of everything else.
+  constexpr double passed() const { return number(both_); }
+  constexpr bool is_nothing() const { return both_ == 0; }
+  constexpr double seconds(machine_model const& machine) const {
+    return flops() / machine.flops_per_second + passed() / machine.memory_bytes_per_second;
+  }
+  friend constexpr bool operator==(rounded_work const&, rounded_work const&) = default;
+
+private:
+  static constexpr double number(std::uint64_t bits) {
+    return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+  }
+
+  std::uint64_t both_ = 0;
 };
 
 namespace detail {
@@ -71,7 +99,7 @@ constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, 
     messages += takes;
     network = begin + takes;
     if (of_weights && call.kind == collective::reduce_scatter) return;
-    if (call.until == computed_work{}) wait({computed, network});
+    if (call.until.is_nothing()) wait({computed, network});
     else begun.push_back({computed + call.until.seconds(machine), network});
   });
   wait_for_those_needed(end_of_step);
