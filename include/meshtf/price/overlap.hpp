@@ -32,7 +32,7 @@ struct computed_work {
 class rounded_work {
 public:
   constexpr rounded_work() = default;
-  constexpr explicit(false) rounded_work(computed_work const& w)
+  constexpr rounded_work(computed_work const& w)
       : both_(std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(w.flops))} << 32 |
               std::bit_cast<std::uint32_t>(static_cast<float>(w.passed))) {}
 
