@@ -51,7 +51,7 @@ class neighbours:
 
 
 def whole_files(pairs, seed, pairs_wanted, per_file=(5, 200), at_most=False):
-    """Names (source, file) of documents in the seed's order until they have so many pairs; or, at_most, as many documents as fit."""
+    """Names (source, file) of documents in the seed's order until they have that number of pairs; or, at_most, as many documents as fit."""
     sizes = collections.Counter((p.source, p.file) for p in pairs)
     taken, count = set(), 0
     for name in sorted(sizes, key=lambda name: order(seed, *name)):

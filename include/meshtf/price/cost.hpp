@@ -156,8 +156,9 @@ public:
 
   /// Modelled seconds of the step. The model and its limits: docs/cost.md.
   ///
-  /// `gathers_ahead`: what a step would take in which each gather of weights that are kept in parts
-  /// (`kept_over`) begins where the gather so many before it is made (prefetch). Processes do not do so yet.
+  /// `gathers_ahead`: the prefetch distance k of weights that are kept in parts (`kept_over`). Each gather of
+  /// weights then begins where the k-th gather before it is made. Processes do not prefetch yet: it says what
+  /// they would gain.
   constexpr modelled_time time(machine_model const& machine = {}, int gathers_ahead = 0) const {
     modelled_time t{.products = static_cast<double>(flops_) / machine.flops_per_second,
                     .passes   = static_cast<double>(elementwise_bytes_) / machine.memory_bytes_per_second};

@@ -13,7 +13,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What a process computes between two moments.
+/// Work of a process between two points of its program, as `cost` counts it.
 struct computed_work {
   extent flops  = 0;  // of contractions
   extent passed = 0;  // bytes of everything else
@@ -58,11 +58,12 @@ namespace detail {
 
 /// The seconds of messages during which the process computes.
 ///
-/// `gathers_ahead`: a gather of weights that are kept in parts may begin where the gather so many before it
-/// was made, and a sum of their gradients goes on until the step ends. There are two resources, the processor
-/// and the network; each takes one thing after the other, in the order in which the program begins them. A
-/// collective that blocks makes the processor wait for its end; one that goes on makes it wait where the
-/// program needs the result.
+/// `gathers_ahead`: the prefetch distance k of weights that are kept in parts. A gather of weights may begin
+/// where the k-th gather before it was made, and a sum of their gradients goes on until the step ends.
+///
+/// There are two resources, the processor and the network; each takes one thing after the other, in the order
+/// in which the program begins them. A collective that blocks makes the processor wait for its end; one that
+/// goes on makes it wait where the program needs the result.
 template<class Cost>
 constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, int gathers_ahead) {
   struct in_flight {
