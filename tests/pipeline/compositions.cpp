@@ -166,6 +166,47 @@ constexpr auto clipped = [] {
   return opt;
 };
 
+// ---- weights kept in parts within a stage
+
+struct rows_of_data : dim<16> {};
+struct half : dim<8> {};
+struct narrow : dim<16> {};
+struct wide : dim<32> {};
+struct four_a_stage : mesh<stages<2>, cols<4>> {};
+struct kept : layout<four_a_stage, staged<stages<2>>, split<rows_of_data, cols<4>>, split<half, cols<4>>,
+                     kept_over<cols<4>>> {};
+
+struct gradients_of_kept {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    std::vector<nn::linear<float, L, narrow, wide>> first;
+    std::vector<nn::linear<float, L, wide, narrow>> last;
+    {
+      at_stage<L> const here{m, 0};
+      first.emplace_back(m, normal{1, 0.1});
+    }
+    {
+      at_stage<L> const here{m, 1};
+      last.emplace_back(m, normal{2, 0.1});
+    }
+    auto const x    = random_normal<float, L, rows_of_data, narrow>(m, {.seed = 3});
+    auto const loss = accumulate<2>(m, [&](extent i) {
+      auto const h = hand_on(first[0](micro_batch<rows_of_data, half>(x, i)), 1);
+      return mean(square(last[0](h))) / 2.0F;
+    });
+  }
+};
+
+// A gradient moves to its parts within its stage. The other stage's processes are no replicas, and wait
+// elsewhere: with four parts and two stages a path over them would send less, and never arrive. (Of one
+// element is the loss, which all stages get.)
+static_assert([] {
+  for (auto const& promise : promised<kept, gradients_of_kept>)
+    for (auto const& c : promise.calls)
+      if (c.kind != collective::hand_on && c.count > 1 && (c.over & stage_axes<kept>) != 0) return false;
+  return true;
+}());
+
 /// Whether there is memory at `p`: the system is asked to read a byte there.
 template<class T>
 bool is_mapped(T const* p) {
@@ -196,6 +237,10 @@ TEST_CASE("stages beside padded and counted dimensions, cut evenly or not") {
       break;
     default: break;
   }
+}
+
+TEST_CASE("weights of a stage are kept in parts, and never moved over another stage") {
+  if (communicator{}.size() == 8) expect_price<kept, gradients_of_kept>(processes<four_a_stage>());
 }
 
 TEST_CASE("stages hand on bfloat16, in half the bytes") {

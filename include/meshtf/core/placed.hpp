@@ -262,6 +262,17 @@ inline constexpr dim_list dims_within = detail::dims_inside<Nest, S>::value;
 template<Mesh M>
 inline constexpr std::array<extent, max_axes> axis_sizes = detail::sizes_of_axes<M>;
 
+/// The same for a tensor that moves: 1 for the axis along which the stages of `L` lie, as if it were not
+/// there. The processes of other stages have nothing of the tensor and do not take part, so no path leads
+/// over them.
+template<Layout L>
+inline constexpr std::array<extent, max_axes> axis_sizes_in_stage = [] {
+  auto sizes = axis_sizes<typename L::mesh_type>;
+  for (std::size_t a = 0; a < max_axes; ++a)
+    if (detail::among(stage_axes<L>, static_cast<int>(a))) sizes[a] = 1;
+  return sizes;
+}();
+
 /// The place of a process: its coordinate along each axis of the mesh, by number, and the sizes of the axes.
 struct place_in_mesh {
   std::span<extent const> coordinates{};

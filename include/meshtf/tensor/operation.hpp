@@ -95,7 +95,7 @@ inline constexpr extent sent_until_whole<X, D> = [] {
   using L = actual<layout_in<X>>;
   using M = typename L::mesh_type;
   return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0],
-                            joining_among<M, unreduced_axes_in<X>>, axis_sizes<M>,
+                            joining_among<M, unreduced_axes_in<X>>, axis_sizes_in_stage<L>,
                             extent{sizeof(element_in<X>)});
 }();
 

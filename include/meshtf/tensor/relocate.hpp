@@ -95,20 +95,21 @@ struct relocation {
   static constexpr auto to   = placed_dims<To, S2>;
 };
 
-/// The moves from `From` to `To` of a value that needs no reduction.
-template<auto const& From, auto const& To, class M>
-inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
+/// The moves from `From` to `To` of a value that needs no reduction, under the layout `L`.
+template<auto const& From, auto const& To, class L>
+inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes_in_stage<L>);
 
-/// The moves of partial values between two placements on the mesh `M`, as a process planned and remembers
-/// them. (Of a class that is no template, compilers would make the list for each program that includes it.)
-template<class M>
+/// The moves of partial values between two placements under the layout `L`, as a process planned and
+/// remembers them. (Of a class that is no template, compilers would make the list for each program that
+/// includes it.)
+template<class L>
 class planned_moves {
 public:
   reshard_steps const& of(std::span<placed const> from, std::span<placed const> to, axis_set unreduced,
                           axis_set riding) {
     for (entry const& e : all_)
       if (e.unreduced == unreduced && e.riding == riding) return e.steps;
-    all_.push_front({unreduced, riding, plan_reshard(from, to, unreduced, axis_sizes<M>, riding)});
+    all_.push_front({unreduced, riding, plan_reshard(from, to, unreduced, axis_sizes_in_stage<L>, riding)});
     return all_.front().steps;
   }
 
@@ -122,18 +123,19 @@ private:
 };
 
 /// The moves of a value that is unreduced over `unreduced` and remains a sum over `riding`.
-template<auto const& From, auto const& To, class M>
+template<auto const& From, auto const& To, class L>
 reshard_steps const& remembered_moves(axis_set unreduced, axis_set riding) {
-  static planned_moves<M> all;
+  static planned_moves<L> all;
   return all.of(From, To, unreduced, riding);
 }
 
 /// What `use` returns for these moves.
-template<auto const& From, auto const& To, class M, class F>
+template<auto const& From, auto const& To, class L, class F>
 constexpr auto with_moves(axis_set unreduced, axis_set riding, F const& use) {
-  if ((unreduced | riding) == 0) return use(moves_of_whole<From, To, M>);
-  if (std::is_constant_evaluated()) return use(plan_reshard(From, To, unreduced, axis_sizes<M>, riding));
-  return use(remembered_moves<From, To, M>(unreduced, riding));
+  if ((unreduced | riding) == 0) return use(moves_of_whole<From, To, L>);
+  if (std::is_constant_evaluated())
+    return use(plan_reshard(From, To, unreduced, axis_sizes_in_stage<L>, riding));
+  return use(remembered_moves<From, To, L>(unreduced, riding));
 }
 
 /// The same for a partial sum. It is reduced by the moves, or before them if the moves can't do it.
@@ -144,13 +146,14 @@ constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduc
   if constexpr (is_kept_part_of<actual<typename Result::layout_type>, actual<L>>)
     if (auto const found = find_packed<T>(x)) return found.block->template used<Result>(*found.weight);
   if (unreduced == 0) return relocated<Result>(x, steps);
-  return with_moves<Plan::from, Plan::to, typename L::mesh_type>(
-      unreduced, 0, [&](reshard_steps const& joining) -> Result {
-        if (joining.fault.reason == reshard_fault::none) return relocated<Result>(x, joining);
-        auto whole = x.without_slot();
-        finish_in_place(whole, unreduced);
-        return relocated<Result>(whole, steps);
-      });
+  return with_moves<Plan::from, Plan::to, actual<L>>(unreduced, 0,
+                                                     [&](reshard_steps const& joining) -> Result {
+                                                       if (joining.fault.reason == reshard_fault::none)
+                                                         return relocated<Result>(x, joining);
+                                                       auto whole = x.without_slot();
+                                                       finish_in_place(whole, unreduced);
+                                                       return relocated<Result>(whole, steps);
+                                                     });
 }
 
 /// Adds `dz`, the gradient of `x` after the moves of `Plan`, to the gradient of x: moved back, with its
@@ -158,27 +161,26 @@ constexpr Result relocated_partial(tensor<T, L, D...> const& x, axis_set unreduc
 /// reduce-scattered, others stay unreduced.
 template<class Plan, class T, class L, class... D, class Z>
 constexpr void contribute_moved(tensor<T, L, D...> const& x, Z const& dz, axis_set dz_unreduced) {
-  using operand   = tensor<T, L, D...>;
-  using mesh_type = typename L::mesh_type;
+  using operand = tensor<T, L, D...>;
   if constexpr (is_kept_part_of<actual<typename Z::layout_type>, actual<L>>)
     if (contribute_packed(x, dz, dz_unreduced)) return;
   dz.machine().because(
       &reason_to_move<actual<typename Z::layout_type>, typename Z::shape_type, actual<L>, shape<D...>>);
   constexpr axis_set split = split_over<L, shape<D...>>;
   bool fits                = false;
-  with_moves<Plan::to, Plan::from, mesh_type>(
+  with_moves<Plan::to, Plan::from, actual<L>>(
       dz_unreduced & split, dz_unreduced & ~split, [&](reshard_steps const& back) {
         fits = back.fault.reason == reshard_fault::none;
         if (fits) contribute(x, relocated<operand>(dz, back), dz_unreduced & ~split);
       });
   if (fits) return;
   // the moves back can't add up these sums, so they are finished first
-  static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.reason == reshard_fault::none,
+  static_assert(moves_of_whole<Plan::to, Plan::from, actual<L>>.fault.reason == reshard_fault::none,
                 "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
                 "intermediate layout");
   auto whole = dz;
   finish_in_place(whole, dz_unreduced);
-  contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));
+  contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, actual<L>>));
 }
 
 /// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `unreduced` are the axes over which

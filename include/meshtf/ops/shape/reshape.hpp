@@ -40,10 +40,9 @@ struct as_whole_of {
 /// `Riding`: the axes over which the tensor is a local term.
 template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
 struct reshape_steps {
-  static constexpr reshard_steps value =
-      plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
-  using verdict = std::conditional_t<value.fault.reason == reshard_fault::none, legal,
-                                     reshape_needs_too_many_loops<Whole, Parts>>;
+  static constexpr reshard_steps value = plan_reshard(Way::from, Way::to, 0, axis_sizes_in_stage<L>, Riding);
+  using verdict                        = std::conditional_t<value.fault.reason == reshard_fault::none, legal,
+                                                            reshape_needs_too_many_loops<Whole, Parts>>;
 };
 
 template<class S, class Seen = shape<>>

@@ -37,7 +37,7 @@ template<class From, class... D1, class To, class... D2, axis_set Unreduced, axi
 struct resharding_if<From, shape<D1...>, To, shape<D2...>, Unreduced, Riding, legal> {
   static constexpr reshard_steps steps =
       plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Unreduced,
-                   axis_sizes<typename From::mesh_type>, Riding);
+                   axis_sizes_in_stage<From>, Riding);
   static constexpr reshard_fault fault = steps.fault;
 
   template<class... Axis>
