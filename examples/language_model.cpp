@@ -283,7 +283,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   meshtf::text const beginning{text.held_out.name, text.held_out.bytes.substr(0, 8 * tokens_a_step + 1)};
   auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
   std::optional<meshtf::log_to> log;
-  if (!chosen.log.empty()) log.emplace(chosen.log, at.step);
+  if (!chosen.log.empty()) log.emplace(chosen.log, at);
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
     t.opt.rate       = rate(step);

@@ -6,6 +6,7 @@
 // status 0
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <string>
 
 #include <unistd.h>
@@ -44,7 +45,13 @@ bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string c
   m.world().barrier();
   unsigned const completed_steps = what == "resume" ? 3 : 0;
   unsigned const steps           = completed_steps == 0 ? 5 : 7;
-  meshtf::log_to log{folder, completed_steps};
+  meshtf::training_position at{.step = completed_steps};
+  if (completed_steps != 0) {  // a checkpoint would say which training it is
+    std::string first;
+    std::getline(std::ifstream{folder + "/log.jsonl"}, first);
+    at.run = meshtf::detail::parsed_run(first.substr(first.find("\"text\":\"") + 8, 16)).value_or(0);
+  }
+  meshtf::log_to log{folder, at};
   for (unsigned step = 1; step <= steps; ++step) {
     auto const loss = sum(square(w));
     backward(loss);

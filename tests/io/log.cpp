@@ -6,6 +6,7 @@
 #define MESHTF_POISON  // padding is NaN
 #endif
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <jansson.h>
 
 #include <meshtf/core/mesh.hpp>
+#include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/log.hpp>
 #include <meshtf/ops/pointwise/square.hpp>
 #include <meshtf/ops/product/einsum.hpp>
@@ -61,6 +63,7 @@ struct line {
   std::vector<double> counts = {};
 };
 
+/// All lines but the first, which is the identity of the training.
 std::vector<line> lines_of(std::string const& path) {
   std::vector<line> lines;
   std::string const all = files::read(path);
@@ -98,7 +101,17 @@ std::vector<line> lines_of(std::string const& path) {
     lines.push_back(l);
     at = end + 1;
   }
+  REQUIRE(!lines.empty());
+  CHECK((lines[0].name == "run" && meshtf::detail::parsed_run(lines[0].text)));
+  lines.erase(lines.begin());
   return lines;
+}
+
+/// The identity in a log's first line.
+std::uint64_t read_run(files::folder const& log) {
+  auto const all  = files::read(log / "log.jsonl");
+  auto const text = all.find("\"text\":\"") + 8;
+  return meshtf::detail::parsed_run(std::string_view{all}.substr(text, 16)).value_or(0);
 }
 
 /// It tells what the elements say.
@@ -311,8 +324,10 @@ TEST_CASE("the first loss that is not finite is reported, once for each name, by
 
 TEST_CASE("a log that resumes from a checkpoint has each step once, and its events are whole") {
   files::folder const here;
+  meshtf::training_position position;
   auto const log_steps = [&](std::uint64_t completed_steps, std::uint64_t to, double value) {
-    meshtf::log_to log{here.path(), completed_steps};
+    position.step = completed_steps;
+    meshtf::log_to log{here.path(), position};
     for (std::uint64_t step = completed_steps; step <= to; ++step)
       if (step > 0) log.scalar("loss", value, step);
   };
@@ -327,6 +342,7 @@ TEST_CASE("a log that resumes from a checkpoint has each step once, and its even
   if (is_first()) {
     auto const l = lines_of(here / "log.jsonl");
     REQUIRE(l.size() == 8);
+    CHECK(read_run(here) == position.run);
     constexpr double values[] = {1, 1, 1, 2, 2, 2, 2, 3};
     for (std::size_t i = 0; i < 8; ++i) {
       CHECK(l[i].step == static_cast<extent>(i + 1));
@@ -354,7 +370,8 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
     log.scalar("loss", 1, 5);
     CHECK_THROWS_WITH(log.scalar("loss", 1, 4),
                       Contains("expected a step of at least 5, which was logged last, got step 4"));
-    CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected one job to write the log"));
+    meshtf::training_position at{.step = 5};
+    CHECK_THROWS_WITH((meshtf::log_to{here.path(), at}), Contains("expected one job to write the log"));
   }
   CHECK_THROWS_WITH(meshtf::log_to{here.path()},
                     Contains("expected a folder without a log for a training that begins"));
@@ -364,6 +381,47 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
   boost::mpi::communicator const world;
   world.barrier();
   if (is_first()) files::write(here / "events.out.tfevents.meshtf", "this is no event file at all");
-  CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected TensorBoard's events in"));
+  meshtf::training_position at{.step = 5, .run = read_run(here)};
+  world.barrier();
+  CHECK_THROWS_WITH((meshtf::log_to{here.path(), at}), Contains("expected TensorBoard's events in"));
+}
+
+TEST_CASE("a log knows its training by the checkpoint, and refuses another one, which changes nothing") {
+  files::folder const here;
+  boost::mpi::communicator const world;
+  using Catch::Matchers::Contains;
+  using alone = on<1, 1>;
+  meshtf::process_mesh<alone::grid> m{MPI_COMM_SELF};
+  auto w                 = made<alone::replicated, batch>(m);
+  auto const from_a_save = [&](meshtf::training_position const& position) {
+    std::string const path = here / ("saved" + std::to_string(world.rank()));
+    meshtf::save(meshtf::parameters(w), position, path);
+    auto const loaded = meshtf::load(meshtf::parameters(w), path);
+    std::filesystem::remove_all(path);
+    CHECK(loaded == position);
+    return loaded;
+  };
+  auto const log_steps = [&](std::string const& name, meshtf::training_position& at, std::uint64_t last) {
+    meshtf::log_to log{here / name, at};
+    for (std::uint64_t step = at.step + 1; step <= last; ++step) log.scalar("loss", 1, step);
+    at.step = last - 1;
+    return from_a_save(at);
+  };
+  meshtf::training_position a;
+  meshtf::training_position b;
+  auto saved_a       = log_steps("a", a, 240);
+  auto saved_b       = log_steps("b", b, 34);
+  auto without_a_log = from_a_save({.step = 34});
+  CHECK((saved_a.run != 0 && saved_b.run != 0 && saved_a.run != saved_b.run));
+  auto const before = files::read(here / "a/log.jsonl");
+  CHECK_THROWS_WITH(
+      (meshtf::log_to{here / "a", saved_b}),
+      Contains("a/log.jsonl to be the log of the training that goes on, run " +
+               meshtf::detail::spelled_run(saved_b.run) + ", got that of run " +
+               meshtf::detail::spelled_run(saved_a.run) + ": name its own folder, or a new one"));
+  CHECK_THROWS_WITH((meshtf::log_to{here / "a", without_a_log}), Contains("which had none so far, got that"));
+  if (is_first()) CHECK(files::read(here / "a/log.jsonl") == before);
+  log_steps("a", saved_a, 241);
+  if (is_first()) CHECK(lines_of(here / "a/log.jsonl").size() == 241);
 }
 #endif

@@ -60,6 +60,8 @@ public:
 
   /// The metadata of this key, which must be a number.
   std::uint64_t whole_number(std::string const& key) const;
+  /// The identity of the training, 0 if it had no log.
+  std::uint64_t run() const;
   /// One of the optimizer's numbers, which must lie between `min_value` and `max_value`; NaN does not.
   double number(std::string const& key, double min_value, double max_value) const;
   bool has(std::string const& key) const { return header_.metadata.contains(key); }
@@ -123,6 +125,16 @@ Number checkpoint_check::parsed_as(std::string const& key) const {
 
 MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& key) const {
   return parsed_as<std::uint64_t>(key);
+}
+
+MESHTF_DEFINE std::uint64_t checkpoint_check::run() const {
+  if (!has(run_key)) return 0;
+  auto const run = parsed_run(text(run_key));
+  if (!run)
+    throw data_error("expected the metadata of " + path_ + " to have 16 digits as '" + run_key + "', got '" +
+                     spelled_text(text(run_key)) +
+                     "': the file is damaged, take another checkpoint or another copy of it");
+  return *run;
 }
 
 MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double min_value,
@@ -337,7 +349,7 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   checkpoint_contents contents;
   check.format(of_training);
   if (of_training || check.has("step"))
-    contents.position = {check.whole_number("step"), check.whole_number("seed")};
+    contents.position = {check.whole_number("step"), check.whole_number("seed"), check.run()};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [min_value, max_value] = numbers_of<Optimizer>();
   Optimizer::for_each_number(opt, [&](char const* name, double) {

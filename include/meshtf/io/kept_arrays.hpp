@@ -15,6 +15,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/safetensors.hpp>
+#include <meshtf/io/training_position.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -29,15 +30,6 @@
 
 namespace meshtf {
 inline namespace v0 {
-
-/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, in
-/// the order that `seed` gives.
-struct training_position {
-  std::uint64_t step = 0;
-  std::uint64_t seed = 0;
-
-  friend constexpr bool operator==(training_position const&, training_position const&) = default;
-};
 
 namespace detail {
 
@@ -246,6 +238,7 @@ std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer cons
   if (position != nullptr) {
     about.emplace_back("step", std::to_string(position->step));
     about.emplace_back("seed", std::to_string(position->seed));
+    if (position->run != 0) about.emplace_back(run_key, spelled_run(position->run));
   }
   if (*Optimizer::kind != '\0') about.emplace_back("optimizer", Optimizer::kind);
   Optimizer::for_each_number(opt, [&](char const* name, double x) {

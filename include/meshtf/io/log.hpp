@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,8 +19,10 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/log_files.hpp>
+#include <meshtf/io/training_position.hpp>
 #include <meshtf/ops/shape/finish.hpp>
 #include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
 #include <meshtf/tensor/counted.hpp>
@@ -102,26 +106,32 @@ private:
 /// `events.out.tfevents.meshtf`, and the same as lines of JSON in `log.jsonl`. All processes call all of it,
 /// alike; process 0 writes. docs/traces_and_logs.md has an example.
 ///
-///     meshtf::log_to log{"build/log", position.step};
+///     meshtf::log_to log{"build/log", position};
 ///     log.scalar("loss", loss, step);
 ///     log.histograms(parameters(net), step);
 ///
-/// A training that resumes says how many steps it has completed. What the log has of later steps (the
-/// training
-/// was cut off after its last checkpoint) is taken away, as it will come again, and what is logged of
-/// completed steps is not written again, so no step is there twice. Steps count from 1 and never decrease.
+/// A training that resumes says at which position, the one that `load` returned. What the log has of later
+/// steps (the training was cut off after its last checkpoint) is taken away, as it will come again, and what
+/// is logged of completed steps is not written again, so no step is there twice. Steps count from 1 and never
+/// decrease.
+///
+/// A log knows its training: `position.run` is in its first line, and in the checkpoints that are saved with
+/// this position. A position without one gets a new one here, so pass it before the first `save`. The log of
+/// another training is refused and stays as it is.
 ///
 /// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one
 /// line on stderr, with its step. Training goes on.
 ///
 /// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is
 /// logged, and the training goes on. Errors of the constructor, the same on all processes: `unavailable` if
-/// the folder or its files can't be written; `usage_error` if a training that begins finds a log there, or
-/// another job writes it; `data_error` if a file there is damaged.
+/// the folder or its files can't be written; `usage_error` if a training that begins finds a log there, if
+/// the log is that of another training, or if another job writes it; `data_error` if a file there is damaged.
 class log_to {
 public:
-  explicit log_to(std::string const& folder, std::uint64_t completed_steps = 0,
-                  boost::mpi::communicator const& world = {});
+  /// Of a training that has no checkpoints.
+  explicit log_to(std::string const& folder, boost::mpi::communicator const& world = {});
+  /// Of one that begins at `position`, or goes on from there.
+  log_to(std::string const& folder, training_position& position, boost::mpi::communicator const& world = {});
 
   /// A number that all processes have, or that process 0 knows best. Sends nothing.
   /// Errors of this and the others, on all processes: `software_error` if the step is before one that was
@@ -182,6 +192,7 @@ public:
   }
 
 private:
+  void open(std::string const& folder, training_position& position, boost::mpi::communicator const& world);
   void come_to(std::uint64_t step);
   bool writes(std::uint64_t step) const { return files_ && step > completed_steps_; }
 
@@ -192,11 +203,25 @@ private:
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t completed_steps,
+MESHTF_DEFINE log_to::log_to(std::string const& folder, boost::mpi::communicator const& world)
+    : completed_steps_{0} {
+  training_position beginning;
+  open(folder, beginning, world);
+}
+
+MESHTF_DEFINE log_to::log_to(std::string const& folder, training_position& position,
                              boost::mpi::communicator const& world)
-    : completed_steps_{completed_steps} {
+    : completed_steps_{position.step} {
+  open(folder, position, world);
+  auto words = std::bit_cast<std::array<std::int32_t, 2>>(position.run);
+  meshtf::broadcast(world, words.data(), 2, 0);
+  position.run = std::bit_cast<std::uint64_t>(words);
+}
+
+MESHTF_DEFINE void log_to::open(std::string const& folder, training_position& position,
+                                boost::mpi::communicator const& world) {
   agreed(world, [&] {
-    if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, completed_steps);
+    if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, position);
   });
 }
 

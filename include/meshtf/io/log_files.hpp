@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/event_file.hpp>
 #include <meshtf/io/file_lock.hpp>
+#include <meshtf/io/training_position.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
@@ -63,11 +65,11 @@ private:
 /// The log of a training in a folder, on the process that writes it.
 class log_files {
 public:
-  /// Continues after step `completed_steps`: what is there of later steps will come again, so it is taken
-  /// away.
-  /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, or
-  /// another job writes this one; `data_error` if a file is damaged.
-  log_files(std::string const& folder, std::uint64_t completed_steps);
+  /// Continues after the step of `position`: what is there of later steps will come again, so it is taken
+  /// away. Gives a training without an identity one.
+  /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, if
+  /// the log is that of another training, or if another job writes it; `data_error` if a file is damaged.
+  log_files(std::string const& folder, training_position& position);
 
   void scalar(std::string const& name, double x, std::uint64_t step);
   void text(std::string const& name, std::string_view words, std::uint64_t step);
@@ -80,6 +82,8 @@ private:
   /// JSON has no NaN and no infinity: these are texts.
   static std::string number(double x);
   static std::string line(double time, std::uint64_t step, std::string const& name);
+  /// The identity in the first line; nothing in a log of earlier versions.
+  std::optional<std::uint64_t> run_of_lines() const;
   /// Where the first event of a later step begins, or one that was not written to its end.
   std::uint64_t end_of_events(std::uint64_t completed_steps) const;
   [[noreturn]] void throw_damaged(std::uint64_t offset) const;
@@ -152,17 +156,25 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
                     ": name another folder");
 }
 
-MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t completed_steps)
+MESHTF_DEFINE log_files::log_files(std::string const& folder, training_position& position)
     : folder_{made(folder)}, events_{folder + "/events.out.tfevents.meshtf"}, lines_{folder + "/log.jsonl"} {
   for (auto const* file : {&events_, &lines_})
-    if (completed_steps == 0 && file->size() > 0)
+    if (position.step == 0 && file->size() > 0)
       throw usage_error("expected a folder without a log for a training that begins, got " + file->path() +
                         ": go on from there, or name another folder");
-  events_.cut(end_of_events(completed_steps));
-  lines_.cut(end_of_lines(completed_steps));
-  put(events_.size() == 0 ? event_record::of_version(now())
-                          : event_record::of_restart(now(), completed_steps + 1),
-      "");
+  if (auto const run = run_of_lines(); run && *run != position.run)
+    throw usage_error("expected " + lines_.path() + " to be the log of the training that goes on, " +
+                      (position.run == 0 ? "which had none so far" : "run " + spelled_run(position.run)) +
+                      ", got that of run " + spelled_run(*run) + ": name its own folder, or a new one");
+  events_.cut(end_of_events(position.step));
+  lines_.cut(end_of_lines(position.step));
+  if (position.run == 0) position.run = new_run();
+  double const time = now();
+  put(events_.size() == 0 ? event_record::of_version(time)
+                          : event_record::of_restart(time, position.step + 1),
+      lines_.size() != 0
+          ? ""
+          : line(time, position.step, run_key) + "\"text\":\"" + spelled_run(position.run) + "\"}\n");
 }
 
 MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
@@ -234,6 +246,14 @@ MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::
   char seconds[40];
   std::snprintf(seconds, sizeof seconds, "%.6f", time);
   return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
+}
+
+MESHTF_DEFINE std::optional<std::uint64_t> log_files::run_of_lines() const {
+  std::string const first         = lines_.read(0, 256);
+  constexpr std::string_view name = "\"name\":\"run\",\"text\":\"";
+  auto const found                = first.find(name);
+  if (found == std::string::npos || found > first.find('\n')) return std::nullopt;
+  return parsed_run(std::string_view{first}.substr(found + name.size(), digits_of_run));
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_steps) const {
