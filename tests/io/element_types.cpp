@@ -111,6 +111,32 @@ TEST_CASE("a file says if a bfloat16 in it is not finite") {
       std::array{std::numeric_limits<bfloat16>::quiet_NaN(), bfloat16{1}}.data(), 2));
 }
 
+TEST_CASE("a file with bytes of bools other than 0 and 1 is refused, and changes nothing", "[1]") {
+  using L = alone;
+  files::folder const folder;
+  of_every_type<L> s{processes<typename L::mesh_type>()};
+  s.mask                 = cast<bool>(greater(iota<int, L, hidden>(s.m), 7));
+  std::string const path = folder / "bools";
+  meshtf::safetensors_array mask;
+  mask.type    = "BOOL";
+  mask.extents = {hidden::size};
+  std::vector<unsigned char> bytes(hidden::size, 1);
+  bytes[5] = 0x80;
+  {
+    meshtf::safetensors_writer out{path, {}, {{"mask", mask}}};
+    out.write(bytes.data(), bytes.size());
+    out.commit();
+  }
+  std::string const expected = "bytes of 0 or 1 in the array 'mask', BOOL [" + std::to_string(hidden::size) +
+                               "], got 128 as element 5";
+  auto const before = to_global(s.mask);
+  CHECK(words_of_failure([&] { load(parameters(named("mask", s.mask)), path); }).find(expected) !=
+        std::string::npos);
+  CHECK((to_global(s.mask) == before));
+  CHECK(words_of_failure([&] { safetensors_reader{path}.read<bool>("mask"); }).find(expected) !=
+        std::string::npos);
+}
+
 TEST_CASE("whole arrays and text in bfloat16, int64 and bool") {
   using L  = mixed;
   auto run = [&]<class K>(std::type_identity<K>) {

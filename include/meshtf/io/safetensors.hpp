@@ -57,6 +57,9 @@ namespace detail {
 /// file.
 inline constexpr std::uint64_t longest_header = std::uint64_t{16} << 20;
 
+/// The only element type of which not all bits are values.
+inline constexpr std::string_view type_of_bools = safetensors_type(element_of<bool>);
+
 /// The bytes of an element of this type; 0 for an unknown type.
 constexpr std::uint64_t bytes_of_type(std::string_view type) {
   constexpr std::pair<std::string_view, std::uint64_t> known[]{

@@ -62,8 +62,11 @@ public:
   }
 
   /// Reads all elements of `array`, which must be in the header, into an array of its size.
+  /// Errors: `data_error` if a byte of a BOOL is neither 0 nor 1: a bool of such bits is both and neither. Of
+  /// the other element types all bits are values.
   void read(safetensors_array const& array, void* into) const {
     read_at(data_ + array.begin, into, array.end - array.begin);
+    if (array.type == detail::type_of_bools) check_bools(array, 0, into, array.end - array.begin);
   }
 
   /// The elements of the array `name`, row-major. Errors: `data_error` if the file has no such array, or if
@@ -84,7 +87,8 @@ public:
   }
 
   /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A
-  /// file of another program may lack one; a file that says it is ours has lost it. Errors: `data_error`.
+  /// file of another program may lack one; a file that says it is ours has lost it. Looks at the bytes of
+  /// BOOLs, too. Errors: `data_error`.
   void verify() const;
 
 private:
@@ -92,6 +96,11 @@ private:
   [[noreturn]] void throw_two_of_one_name(std::string const& name, std::string const& second) const;
   [[noreturn]] void throw_damaged(std::string const& expected, std::string const& actual) const;
   void read_at(std::uint64_t at, void* into, std::uint64_t n) const;
+  /// Looks at n elements of an array of BOOLs, which begin with element `first`.
+  void check_bools(safetensors_array const& array, std::uint64_t first, void const* bytes,
+                   std::uint64_t n) const;
+  void verify_bools() const;
+  void verify_checksum() const;
   /// Fills `header_` from `text_`.
   void parse(std::uint64_t bytes);
   void parse_metadata(json_t* value);
@@ -153,6 +162,38 @@ MESHTF_DEFINE safetensors_array const& safetensors_reader::array_of(std::string 
 }
 
 MESHTF_DEFINE void safetensors_reader::verify() const {
+  verify_checksum();
+  verify_bools();
+}
+
+MESHTF_DEFINE void safetensors_reader::check_bools(safetensors_array const& array, std::uint64_t first,
+                                                   void const* bytes, std::uint64_t n) const {
+  auto const* const b   = static_cast<unsigned char const*>(bytes);
+  auto const* const bad = std::find_if(b, b + n, [](unsigned char byte) { return byte > 1; });
+  if (bad == b + n) return;
+  auto const name = std::find_if(header_.arrays.begin(), header_.arrays.end(),
+                                 [&array](auto const& entry) { return entry.second.begin == array.begin; });
+  throw_damaged(
+      "bytes of 0 or 1 in the array '" +
+          (name == header_.arrays.end() ? "" : detail::spelled_text(name->first)) + "', " +
+          detail::spelled_array(array),
+      std::to_string(*bad) + " as element " + std::to_string(first + static_cast<std::uint64_t>(bad - b)));
+}
+
+MESHTF_DEFINE void safetensors_reader::verify_bools() const {
+  std::vector<unsigned char> piece;
+  for (auto const& [name, array] : header_.arrays) {
+    if (array.type != detail::type_of_bools) continue;
+    piece.resize(std::size_t{1} << 20);
+    for (std::uint64_t at = array.begin; at < array.end; at += piece.size()) {
+      auto const n = std::min<std::uint64_t>(piece.size(), array.end - at);
+      read_at(data_ + at, piece.data(), n);
+      check_bools(array, at - array.begin, piece.data(), n);
+    }
+  }
+}
+
+MESHTF_DEFINE void safetensors_reader::verify_checksum() const {
   auto const expected = header_.metadata.find("crc32");
   auto const format   = header_.metadata.find("format");
   if (expected == header_.metadata.end()) {
