@@ -364,7 +364,9 @@ void check_folder(options const& chosen, bool here) {
   namespace fs = std::filesystem;
   if (!here) return;
   std::error_code failed;
-  if (!chosen.report.empty() && !std::ofstream{chosen.report, std::ios::app})
+  // opening a FIFO would wait for a reader
+  if (!chosen.report.empty() &&
+      (fs::is_fifo(chosen.report, failed) || !std::ofstream{chosen.report, std::ios::app}))
     throw meshtf::unavailable("expected a file that can be written after --report, got '" + chosen.report +
                               "': name one in a folder that is there");
   if (chosen.save.empty()) return;

@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 
+#include <sys/stat.h>
+
 #include <meshtf/data/labelled_images.hpp>
 
 #include "../catch.hpp"
@@ -98,7 +100,9 @@ TEST_CASE("a file that can't be read is named, with the reason") {
   files::folder const at;
   CHECK(complaint<no_input>([&] { read_idx(at / "absent", 1); }) ==
         "66 expected to read the file " + (at / "absent") + ", got: No such file or directory");
-  CHECK(says(complaint<no_input>([&] { read_idx(at.path(), 1); }), "Is a directory"));
+  CHECK(says(complaint<no_input>([&] { read_idx(at.path(), 1); }), "got: it is a folder"));
+  REQUIRE(mkfifo((at / "fifo").c_str(), 0666) == 0);
+  CHECK(says(complaint<no_input>([&] { read_idx(at / "fifo", 1); }), "got: it is a FIFO"));
 }
 
 #if MESHTF_WITH_ZLIB

@@ -2,7 +2,10 @@
 // arrays need, and arrays in another order.
 #include <meshtf/io/checkpoint.hpp>
 
+#include <filesystem>
 #include <limits>
+
+#include <sys/stat.h>
 
 #include "../layout_fixture.hpp"
 #include "folder.hpp"
@@ -79,6 +82,23 @@ TEST_CASE("a file of ours without a checksum is damaged, one of another program 
   CHECK_THAT(what_it_throws([&] { load(n.list(), path); }),
              Catch::StartsWith("expected " + path + " to have "));
 #endif
+}
+
+TEST_CASE("a path that is a FIFO or a folder is not replaced by a file", "[1]") {
+  files::folder const folder;
+  auto& m = processes<single>();
+  net<alone> n{m};
+  std::string const fifo = folder / "fifo";
+  REQUIRE(mkfifo(fifo.c_str(), 0666) == 0);
+  std::string const end = ": name another one";
+  for (auto const& [path, what] : {std::pair{fifo, "a FIFO"}, std::pair{folder.path(), "a folder"}})
+    CHECK_THROWS_WITH(save(n.list(), path),
+                      "expected to write the file " + path + ", got: it is " + what + end);
+  CHECK(std::filesystem::is_fifo(fifo));
+  adam opt;
+  CHECK_THROWS_WITH(save(n.list(), opt, {.step = 1}, fifo),
+                    Catch::Matchers::Contains("to be a folder of checkpoints, got: Not a directory"));
+  CHECK_THROWS_WITH(load(n.list(), fifo), Catch::Matchers::Contains("got something that is not a file"));
 }
 
 TEST_CASE("numbers that no optimizer has are refused, and nothing is loaded", "[1]") {

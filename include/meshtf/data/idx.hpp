@@ -8,6 +8,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/locked_file.hpp>
 #include <meshtf/runtime/one_program.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
@@ -52,6 +53,12 @@ inline constexpr extent largest_idx = extent{1} << 30;
   throw no_input("expected to read the file " + path + ", got: " + std::strerror(reason));
 }
 
+/// A FIFO would wait for a writer.
+MESHTF_DEFINE void refuse_what_is_no_file(std::string const& path) {
+  if (auto const objection = objection_to_file(path); !objection.empty())
+    throw no_input("expected to read the file " + path + ", got: " + objection);
+}
+
 [[noreturn]] MESHTF_DEFINE void throw_damaged(std::string const& path, std::string const& expected,
                                               std::string const& actual) {
   throw data_error("expected " + path + " to have " + expected + ", got " + actual +
@@ -64,6 +71,7 @@ inline constexpr extent largest_idx = extent{1} << 30;
 class byte_reader {
 public:
   explicit byte_reader(std::string const& path) : path_{path} {
+    refuse_what_is_no_file(path);
     errno = 0;
     file_.reset(gzopen(path.c_str(), "rb"));
     if (!file_) throw_unreadable(path, errno != 0 ? errno : ENOMEM);
@@ -99,7 +107,9 @@ private:
 /// The bytes of a file. Without zlib, a compressed file is refused.
 class byte_reader {
 public:
-  explicit byte_reader(std::string const& path) : path_{path}, file_{std::fopen(path.c_str(), "rb")} {
+  explicit byte_reader(std::string const& path) : path_{path} {
+    refuse_what_is_no_file(path);
+    file_.reset(std::fopen(path.c_str(), "rb"));
     if (!file_) throw_unreadable(path, errno);
     std::uint8_t start[2]{};
     if (read(start, 2) == 2 && start[0] == 0x1f && start[1] == 0x8b)

@@ -1,20 +1,20 @@
-// Kernel locks: they show which files a living job writes, and end with the process that holds them, however
-// it ends.
+// The locks of folders, and the files that a job has left unfinished.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/locked_file.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,34 +24,6 @@
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
-
-/// An open file, which is closed with its owner.
-class file_descriptor {
-public:
-  file_descriptor(std::string const& path, int flags);
-  explicit file_descriptor(int number) : number_{number} {}
-  file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-  file_descriptor& operator=(file_descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~file_descriptor() { close(); }
-
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-  /// Some file systems report a full disk only here.
-  bool close();
-
-private:
-  int number_;
-};
-
-enum class lock_outcome { taken, held_by_another, not_known_here };
-
-/// Takes the lock of an open file, which lasts as long as the file or a duplicate of its descriptor is open.
-/// It is a lock of the open file: a lock of the process would end when any other part of the program closes
-/// the same file. Some file systems have no locks.
-lock_outcome lock(file_descriptor const& file);
 
 /// Removes a file whose writer, which held its lock, has ended. The file of a living writer stays, and so do
 /// all files where there are no locks.
@@ -87,29 +59,6 @@ private:
 };
 
 #if MESHTF_DEFINES_RUNTIME
-
-MESHTF_DEFINE file_descriptor::file_descriptor(std::string const& path, int flags)
-    : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)} {}
-
-MESHTF_DEFINE bool file_descriptor::close() {
-  return number_ < 0 || ::close(std::exchange(number_, -1)) == 0;
-}
-
-MESHTF_DEFINE lock_outcome lock(file_descriptor const& file) {
-#ifdef F_OFD_SETLK
-  struct flock whole{};
-  whole.l_type   = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  int failed     = 0;
-  do failed = ::fcntl(file.number(), F_OFD_SETLK, &whole);
-  while (failed != 0 && errno == EINTR);
-  if (failed == 0) return lock_outcome::taken;
-  if (errno == EAGAIN || errno == EACCES) return lock_outcome::held_by_another;
-#else
-  static_cast<void>(file);
-#endif
-  return lock_outcome::not_known_here;
-}
 
 MESHTF_DEFINE void remove_if_left_over(std::string const& path) {
   file_descriptor const file{path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW};

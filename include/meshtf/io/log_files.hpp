@@ -11,8 +11,8 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/event_file.hpp>
-#include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/training_position.hpp>
+#include <meshtf/runtime/locked_file.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -35,10 +36,11 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A file that grows by whole records. What is not a regular file is only written to.
+/// A regular file that grows by whole records, and that no other job writes.
 class growing_file {
 public:
-  /// Errors: `unavailable` if it can't be opened.
+  /// Errors: `unavailable` if it can't be opened, or is no regular file; `usage_error` if another job writes
+  /// it.
   explicit growing_file(std::string const& path);
 
   std::string const& path() const { return path_; }
@@ -54,11 +56,10 @@ public:
   bool add(std::string_view record);
 
 private:
-  [[noreturn]] void refuse(char const* why) const;
+  [[noreturn]] void refuse(std::string const& why) const;
 
   std::string path_;
   file_descriptor file_;
-  bool is_regular_    = false;
   std::uint64_t size_ = 0;
 };
 
@@ -101,13 +102,13 @@ private:
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE growing_file::growing_file(std::string const& path)
-    : path_{path}, file_{path, O_RDWR | O_CREAT | O_APPEND} {
+MESHTF_DEFINE growing_file::growing_file(std::string const& path) : path_{path}, file_{-1} {
+  auto opened = open_to_write(path, O_APPEND);
+  if (!opened.refusal.empty()) refuse(opened.refusal);
+  file_ = std::move(opened.file);
   struct stat about{};
-  if (!file_ || fstat(file_.number(), &about) != 0) refuse(std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return;
-  is_regular_ = true;
-  size_       = static_cast<std::uint64_t>(about.st_size);
+  if (fstat(file_.number(), &about) != 0) refuse(std::strerror(errno));
+  size_ = static_cast<std::uint64_t>(about.st_size);
   if (lock(file_) == lock_outcome::held_by_another)
     throw usage_error("expected one job to write the log " + path +
                       ", got another that does: name another folder");
@@ -141,7 +142,7 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
       int const why = errno;
       [[maybe_unused]] bool const whole =
           // readers stop at a broken record
-          is_regular_ && ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;
+          ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;
       errno = why;
       return false;
     }
@@ -151,7 +152,7 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
   return true;
 }
 
-[[noreturn]] MESHTF_DEFINE void growing_file::refuse(char const* why) const {
+[[noreturn]] MESHTF_DEFINE void growing_file::refuse(std::string const& why) const {
   throw unavailable("expected a log that can be written, got '" + path_ + "': " + why +
                     ": name another folder");
 }

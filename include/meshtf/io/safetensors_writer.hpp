@@ -70,7 +70,8 @@ private:
 /// the temporary file is removed with the writer; a killed process leaves it behind, and the next writer of
 /// `path` removes it. Describe arrays with
 /// larger elements first, so that all are aligned.
-/// Errors: `unavailable` if the disk is full or the system refuses otherwise.
+/// Errors: `unavailable` if the disk is full, if `path` is a folder, a FIFO or a device, which the new file
+/// would replace, or if the system refuses otherwise.
 class safetensors_writer {
 public:
   /// `arrays`: name, element type and shape of each. `metadata`: texts for whoever reads the file.
@@ -163,6 +164,8 @@ MESHTF_DEFINE safetensors_writer::safetensors_writer(
     : path_{std::move(path)}, file_{path_} {
   static_assert(std::endian::native == std::endian::little,
                 "meshtf: safetensors files are little-endian, and this machine is not");
+  if (auto const objection = detail::objection_to_file(path_); !objection.empty())
+    throw unavailable("expected to write the file " + path_ + ", got: " + objection + ": name another one");
   if (!file_) throw_refused(errno);
 #if MESHTF_WITH_ZLIB
   metadata.insert(metadata.begin(), {"crc32", std::string{detail::no_checksum}});

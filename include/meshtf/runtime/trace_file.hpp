@@ -14,9 +14,11 @@
 #include <vector>
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/json_text.hpp>
+#include <meshtf/runtime/locked_file.hpp>
 #include <meshtf/runtime/trace.hpp>
 #include <meshtf/version.hpp>
 
@@ -61,6 +63,22 @@ MESHTF_DEFINE trace requested_trace(trace of_program) {
   return of_program;
 }
 
+/// Empty, and locked for as long as it is open.
+MESHTF_DEFINE std::FILE* opened_trace(std::string const& path) {
+  auto [file, refusal] = open_to_write(path);
+  if (refusal.empty() && lock(file) == lock_outcome::held_by_another)
+    throw usage_error("expected one job to write the trace " + path +
+                      ", got another that does: name another file (MESHTF_TRACE=trace2.json)");
+  std::FILE* opened = nullptr;
+  if (refusal.empty() && ::ftruncate(file.number(), 0) == 0) opened = ::fdopen(file.number(), "w");
+  if (opened == nullptr)
+    throw unavailable("expected a file for the trace that can be written, got '" + path +
+                      "': " + (refusal.empty() ? std::strerror(errno) : refusal) +
+                      ": name one in a folder that is there (MESHTF_TRACE=trace.json)");
+  file.release();
+  return opened;
+}
+
 MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, trace const& of_program) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
@@ -70,13 +88,7 @@ MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, tr
   int status = 0;
   if (rank == 0) try {
       settings = requested_trace(of_program);
-      if (!settings.file.empty()) {
-        file = std::fopen(settings.file.c_str(), "w");
-        if (file == nullptr)
-          throw unavailable("expected a file for the trace that can be written, got '" + settings.file +
-                            "': " + std::strerror(errno) +
-                            ": name one in a folder that is there (MESHTF_TRACE=trace.json)");
-      }
+      if (!settings.file.empty()) file = opened_trace(settings.file);
     } catch (error const& e) {
       refusal = e.what();
       status  = e.exit_status();
