@@ -1,6 +1,6 @@
 // A training and its log: log FOLDER WHAT
 //
-//   full     meshtf: the log FOLDER/... can't be written: File too large: training goes on, ...   status 0
+//   full     meshtf: the log FOLDER can't be written: File too large: training goes on, ...       status 0
 //   fifo     meshtf: expected a log that can be written, got 'FOLDER/log.jsonl': it is a FIFO      status 69
 //   begin    nothing: five steps are logged                                                       status 0
 //   resume   nothing: resumes after the third, to the seventh                                     status 0

@@ -6,12 +6,14 @@
 #define MESHTF_POISON  // padding is NaN
 #endif
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <jansson.h>
+#include <sys/resource.h>
 
 #include <meshtf/core/mesh.hpp>
 #include <meshtf/io/checkpoint.hpp>
@@ -360,6 +362,72 @@ TEST_CASE("a log that resumes from a checkpoint has each step once, and its even
     }
     CHECK(steps == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8});
   }
+}
+
+TEST_CASE("a disk that is full for a while: one line when it begins, one at its end with what is missing") {
+  files::folder const here;
+  std::string const folder = here / "log";
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  meshtf::training_position at;
+  auto const told = files::said(here, [&] {
+    meshtf::log_to log{folder, at};
+    for (std::uint64_t step = 1; step <= 9; ++step) {
+      rlimit full   = before;
+      full.rlim_cur = 300;  // more than is said, less than the files have
+      if (step == 4 || step == 7) setrlimit(RLIMIT_FSIZE, step == 4 ? &full : &before);
+      log.scalar("loss", 1, step);
+      log.scalar("rate", 1, step);
+    }
+  });
+  if (!is_first()) return;
+  CHECK(told == "meshtf: the log " + folder +
+                    " can't be written: File too large: training goes on, and entries from step 4 on are "
+                    "missing\nmeshtf: the log " +
+                    folder + " can be written again at step 7: entries of steps 4 to 6 are missing\n");
+  auto const l = lines_of(folder + "/log.jsonl");
+  REQUIRE(l.size() == 13);
+  CHECK((l[6].name == "missing" && l[6].step == 7 && l[6].text == "steps 4 to 6"));
+}
+
+TEST_CASE("a folder that is removed is reported, and the training that resumes says what is missing") {
+  files::folder const here;
+  boost::mpi::communicator const world;
+  std::string const folder = here / "log";
+  meshtf::training_position at;
+  auto const begins  = files::said(here, [&] {
+    meshtf::log_to log{folder, at};
+    for (std::uint64_t step = 1; step <= 20; ++step) {
+      if (step == 11 && is_first()) std::filesystem::remove_all(folder);
+      if (step % 2 == 0) log.scalar("loss", 1, step);
+    }
+  });
+  auto const goes_on = [&](std::uint64_t completed, std::uint64_t last) {
+    at.step = completed;
+    return files::said(here, [&] {
+      meshtf::log_to log{folder, at};
+      for (std::uint64_t step = completed + 1; step <= last; ++step)
+        if (step % 2 == 0) log.scalar("loss", 1, step);
+    });
+  };
+  world.barrier();
+  auto const all_missing  = goes_on(17, 31);
+  auto const none_missing = goes_on(31, 40);
+  auto const some_missing = goes_on(50, 52);
+  if (!is_first()) return;
+  CHECK(begins == "meshtf: the log " + folder +
+                      " can't be written: No such file or directory: training goes on, and entries from step "
+                      "12 on are missing\n");
+  auto const says = [&folder](std::string const& steps) {
+    return "meshtf: the log " + folder + " has nothing of " + steps +
+           ", which the checkpoint has completed: they don't come again\n";
+  };
+  CHECK(all_missing == says("steps 1 to 17"));
+  CHECK(none_missing.empty());
+  CHECK(some_missing == says("steps 41 to 50"));
+  auto const l = lines_of(folder + "/log.jsonl");
+  CHECK((l[0].name == "missing" && l[0].step == 17 && l[0].text == "steps 1 to 17"));
 }
 
 TEST_CASE("a log is refused where there is another one, or something else, on all processes") {

@@ -122,10 +122,12 @@ private:
 /// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one
 /// line on stderr, with its step. Training goes on.
 ///
-/// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is
-/// logged, and the training goes on. Errors of the constructor, the same on all processes: `unavailable` if
-/// the folder or its files can't be written; `usage_error` if a training that begins finds a log there, if
-/// the log is that of another training, or if another job writes it; `data_error` if a file there is damaged.
+/// If the disk is full, if the folder is removed, or if the system refuses otherwise, process 0 says so in
+/// one line, and the training goes on. It says in another line when the log can be written again, and which
+/// steps are missing; so does a training that resumes. The log has the entry "missing" then. Errors of the
+/// constructor, the same on all processes: `unavailable` if the folder or its files can't be written;
+/// `usage_error` if a training that begins finds a log there, if the log is that of another training, or if
+/// another job writes it; `data_error` if a file there is damaged.
 class log_to {
 public:
   /// Of a training that has no checkpoints.

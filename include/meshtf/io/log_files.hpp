@@ -52,8 +52,12 @@ public:
   /// Errors: `unavailable` if the system refuses.
   void cut(std::uint64_t to);
 
-  /// Writes a record, or nothing: false if there is no room for all of it.
+  /// Writes a record, or nothing: false, and `errno` says why, if there is no room for all of it, or if the
+  /// file was removed.
   bool add(std::string_view record);
+
+  /// Takes away what was added since the file had this size.
+  void undo(std::uint64_t to);
 
 private:
   [[noreturn]] void refuse(std::string const& why) const;
@@ -83,20 +87,32 @@ private:
   /// JSON has no NaN and no infinity: these are texts.
   static std::string number(double x);
   static std::string line(double time, std::uint64_t step, std::string const& name);
+  /// The end of a line that has a text.
+  static std::string json_text_member(std::string_view words);
+  static std::string spelled_steps(std::uint64_t first, std::uint64_t last);
   /// The identity in the first line; nothing in a log of earlier versions.
   std::optional<std::uint64_t> run_of_lines() const;
   /// Where the first event of a later step begins, or one that was not written to its end.
   std::uint64_t end_of_events(std::uint64_t completed_steps) const;
   [[noreturn]] void throw_damaged(std::uint64_t offset) const;
-  std::uint64_t end_of_lines(std::uint64_t completed_steps) const;
-  void put(std::string const& event, std::string const& line);
+  /// The same of lines; sets `latest_` and `pace_`.
+  std::uint64_t end_of_lines(std::uint64_t completed_steps);
+  /// What is to be written at a step, in both files or in neither.
+  void put(std::string const& event, std::string const& line, std::uint64_t step);
+  bool add(std::string const& event, std::string const& line);
+  /// Whether it could be written, by then, that these steps are missing.
+  bool note_missing(std::uint64_t first, std::uint64_t last, std::uint64_t step);
+  /// Says which completed steps the log lacks: those of a time when it could not be written.
+  void say_what_is_missing(std::uint64_t first, std::uint64_t last);
   /// One line on stderr, once for each name.
   void say_not_finite(std::string const& name, double x, std::uint64_t step);
 
   std::string folder_;
   growing_file events_;
   growing_file lines_;
-  bool full_ = false;
+  std::uint64_t latest_  = 0;            // the last step that is there
+  std::uint64_t pace_    = 0;            // the most steps between two that follow one another
+  std::uint64_t missing_ = 0;            // the first step that could not be written, while nothing can be
   std::vector<std::string> not_finite_;  // the names of numbers that were not finite
 };
 
@@ -134,16 +150,23 @@ MESHTF_DEFINE void growing_file::cut(std::uint64_t to) {
   size_ = to;
 }
 
+MESHTF_DEFINE void growing_file::undo(std::uint64_t to) {
+  int const why = errno;
+  if (ftruncate(file_.number(), static_cast<off_t>(to)) == 0) size_ = to;
+  errno = why;
+}
+
 MESHTF_DEFINE bool growing_file::add(std::string_view record) {
+  struct stat about{};
+  if (fstat(file_.number(), &about) != 0 || about.st_nlink == 0) {  // the system would write it for nobody
+    errno = ENOENT;
+    return false;
+  }
   for (std::size_t done = 0; done < record.size();) {
     ssize_t const n = ::write(file_.number(), record.data() + done, record.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      int const why = errno;
-      [[maybe_unused]] bool const whole =
-          // readers stop at a broken record
-          ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;
-      errno = why;
+      undo(size_);  // readers stop at a broken record
       return false;
     }
     done += static_cast<std::size_t>(n);
@@ -169,26 +192,38 @@ MESHTF_DEFINE log_files::log_files(std::string const& folder, training_position&
                       ", got that of run " + spelled_run(*run) + ": name its own folder, or a new one");
   events_.cut(end_of_events(position.step));
   lines_.cut(end_of_lines(position.step));
+  bool const is_new = lines_.size() == 0;
+  bool const lacks_some =
+      position.run != 0 && position.step != 0 && (is_new || (pace_ != 0 && latest_ + pace_ <= position.step));
+  std::uint64_t const first_missing = latest_ + 1;
   if (position.run == 0) position.run = new_run();
   double const time = now();
   put(events_.size() == 0 ? event_record::of_version(time)
                           : event_record::of_restart(time, position.step + 1),
-      lines_.size() != 0
-          ? ""
-          : line(time, position.step, run_key) + "\"text\":\"" + spelled_run(position.run) + "\"}\n");
+      !is_new ? "" : line(time, position.step, run_key) + json_text_member(spelled_run(position.run)),
+      position.step);
+  if (lacks_some) say_what_is_missing(first_missing, position.step);
+}
+
+MESHTF_DEFINE void log_files::say_what_is_missing(std::uint64_t first, std::uint64_t last) {
+  note_missing(first, last, last);
+  std::fputs(("meshtf: the log " + folder_ + " has nothing of " + spelled_steps(first, last) +
+              ", which the checkpoint has completed: they don't come again\n")
+                 .c_str(),
+             stderr);
 }
 
 MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
   if (!std::isfinite(x)) say_not_finite(name, x, step);
   double const time = now();
   put(event_record::of(time, step, event_record::scalar(name, x)),
-      line(time, step, name) + "\"value\":" + number(x) + "}\n");
+      line(time, step, name) + "\"value\":" + number(x) + "}\n", step);
 }
 
 MESHTF_DEFINE void log_files::text(std::string const& name, std::string_view words, std::uint64_t step) {
   double const time = now();
   put(event_record::of(time, step, event_record::text(name, words)),
-      line(time, step, name) + "\"text\":" + json_text(words) + "}\n");
+      line(time, step, name) + json_text_member(words), step);
 }
 
 MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogram const& h,
@@ -203,7 +238,8 @@ MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogr
       line(time, step, name) + "\"histogram\":{\"min\":" + number(h.min_value) + ",\"max\":" +
           number(h.max_value) + ",\"count\":" + number(h.number) + ",\"not_finite\":" + number(h.not_finite) +
           ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
-          ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
+          ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n",
+      step);
 }
 
 MESHTF_DEFINE void log_files::say_not_finite(std::string const& name, double x, std::uint64_t step) {
@@ -283,7 +319,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_ste
                    std::to_string(offset) + ": the file is damaged or of another kind: move it away");
 }
 
-MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_steps) const {
+MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_steps) {
   constexpr std::string_view begins = "{\"step\":";
   std::uint64_t end                 = 0;
   std::string line;
@@ -301,21 +337,52 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_step
                          ", got another kind of line after byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
       if (step > completed_steps) return end;
-      end = offset;
+      if (end != 0) pace_ = std::max(pace_, step - std::min(step, latest_));
+      latest_ = step;
+      end     = offset;
       line.clear();
     }
   }
   return end;
 }
 
-MESHTF_DEFINE void log_files::put(std::string const& event, std::string const& line) {
-  if (full_) return;
-  bool const added = events_.add(event);
-  if (added && lines_.add(line)) return;
-  auto const* failed = added ? &lines_ : &events_;
-  full_              = true;
-  std::fputs(("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) +
-              ": training goes on, and nothing more is logged\n")
+MESHTF_DEFINE std::string log_files::json_text_member(std::string_view words) {
+  return "\"text\":" + json_text(words) + "}\n";
+}
+
+MESHTF_DEFINE std::string log_files::spelled_steps(std::uint64_t first, std::uint64_t last) {
+  return first == last ? "step " + std::to_string(first)
+                       : "steps " + std::to_string(first) + " to " + std::to_string(last);
+}
+
+MESHTF_DEFINE bool log_files::add(std::string const& event, std::string const& line) {
+  auto const before = events_.size();
+  if (!events_.add(event)) return false;
+  if (lines_.add(line)) return true;
+  events_.undo(before);
+  return false;
+}
+
+MESHTF_DEFINE bool log_files::note_missing(std::uint64_t first, std::uint64_t last, std::uint64_t step) {
+  double const time       = now();
+  std::string const words = spelled_steps(first, last);
+  return add(event_record::of(time, step, event_record::text("missing", words)),
+             line(time, step, "missing") + json_text_member(words));
+}
+
+MESHTF_DEFINE void log_files::put(std::string const& event, std::string const& line, std::uint64_t step) {
+  bool const goes_on = missing_ != 0 && note_missing(missing_, latest_, step);
+  if (goes_on)
+    std::fputs(("meshtf: the log " + folder_ + " can be written again at step " + std::to_string(step) +
+                ": entries of " + spelled_steps(missing_, latest_) + " are missing\n")
+                   .c_str(),
+               stderr);
+  if (goes_on) missing_ = 0;
+  latest_ = std::max<std::uint64_t>(step, 1);
+  if (missing_ != 0 || add(event, line)) return;
+  missing_ = latest_;
+  std::fputs(("meshtf: the log " + folder_ + " can't be written: " + std::strerror(errno) +
+              ": training goes on, and entries from step " + std::to_string(step) + " on are missing\n")
                  .c_str(),
              stderr);
 }
