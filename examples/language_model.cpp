@@ -256,7 +256,9 @@ meshtf::training_position resume(training<L>& t, options const& chosen) {
   if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
     throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " +
                               chosen.resume + ", got " + std::to_string(*chosen.seed) + ": leave --seed out");
-  if (at.step >= static_cast<std::uint64_t>(chosen.steps))
+  bool const is_repeated = chosen.resume == chosen.save;  // a command that a requeue repeats
+  if (at.step > static_cast<std::uint64_t>(chosen.steps) ||
+      (at.step == static_cast<std::uint64_t>(chosen.steps) && !is_repeated))
     throw meshtf::usage_error("expected more --steps than the " + completed + " that the training in " +
                               chosen.resume + " has completed, got " + std::to_string(chosen.steps) +
                               ": for example --steps " + std::to_string(2 * at.step));
@@ -383,6 +385,21 @@ void check_folder(options const& chosen, bool here) {
                                 ": go on from there (--resume " + chosen.save + "), or name another folder");
 }
 
+/// Whether the folder to go on from is the one to save in and has no checkpoint, on all processes: a training
+/// was to begin, or was cut off before its first one.
+bool begins_in_its_folder(boost::mpi::communicator const& world, options const& chosen) {
+  namespace fs = std::filesystem;
+  int begins   = 0;
+  std::error_code failed;
+  if (world.rank() == 0 && !chosen.resume.empty() && chosen.resume == chosen.save) {
+    begins = 1;
+    for (auto const& entry : fs::directory_iterator{chosen.save, failed})
+      if (entry.path().extension() == ".safetensors") begins = 0;
+  }
+  meshtf::broadcast(world, &begins, 1, 0);
+  return begins != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -390,8 +407,8 @@ int main(int argc, char** argv) {
   meshtf::run_on<one::grid, two::grid, four::grid, eight::grid>(
       env, [&]<class M>(meshtf::process_mesh<M>& m) {
         using all_layouts = layouts_on<typename M::machine>;
-        auto const chosen = read_options(argc, argv, all_layouts::names(), size.name,
-                                         model_kind == kind::llama ? "llama" : "gpt2", size.steps);
+        auto chosen       = read_options(argc, argv, all_layouts::names(), size.name,
+                                   model_kind == kind::llama ? "llama" : "gpt2", size.steps);
         if (chosen.help) {
           say(m, "%s", usage(size.name, size.steps).c_str());
           return;
@@ -403,6 +420,7 @@ int main(int argc, char** argv) {
         m.agree("the text in --data that is held out", text.held_out.bytes);
         // now, and not after an hour of training
         meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });
+        if (begins_in_its_folder(m.world(), chosen)) chosen.resume.clear();
         report page;
         if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
         all_layouts::visit(chosen.layout.empty() ? name<typename all_layouts::first_choice> : chosen.layout,

@@ -22,7 +22,8 @@ inline std::string usage(std::string const& size, long steps) {
   --size NAME     that of this program: other sizes are other programs
   --model NAME    gpt2 or llama, that of this program, too
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
-  --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
+  --resume DIR    go on from the newest checkpoint there, with the same --steps and --data; of the same
+                  folder as --save, if there is one: so this command may be repeated
   --log DIR       log the loss, the rate and histograms there, for TensorBoard and as lines of JSON
   --report FILE   write a page in HTML at the end: the losses, the layouts, where the time went, the sample
   --plain         lines of progress alone, without a bar, as in a file

@@ -430,6 +430,38 @@ TEST_CASE("a folder that is removed is reported, and the training that resumes s
   CHECK((l[0].name == "missing" && l[0].step == 17 && l[0].text == "steps 1 to 17"));
 }
 
+TEST_CASE("a training that was cut off before its first checkpoint begins again, and nothing is lost") {
+  files::folder const here;
+  std::string const folder = here / "log";
+  auto const trains        = [&](std::uint64_t completed, double value) {
+    return files::said(here, [&] {
+      meshtf::training_position at{.step = completed};
+      meshtf::log_to log{folder, at};
+      for (std::uint64_t step = completed + 1; step <= completed + 3; ++step) log.scalar("loss", value, step);
+    });
+  };
+  auto const moved = [&folder](std::string const& number) {
+    return "meshtf: a training begins its log in " + folder + "; the one that was there is in " + folder +
+           "/earlier-" + number + "\n";
+  };
+  bool const first = is_first();
+  CHECK(trains(0, 1).empty());
+  CHECK(trains(0, 2) == (first ? moved("1") : ""));
+  CHECK(trains(0, 3) == (first ? moved("2") : ""));
+  if (first) {
+    CHECK(lines_of(folder + "/log.jsonl").at(2).value == 3);
+    CHECK(lines_of(folder + "/earlier-1/log.jsonl").at(2).value == 1);
+    CHECK(lines_of(folder + "/earlier-2/log.jsonl").at(2).value == 2);
+    CHECK(files::read(folder + "/earlier-2/events.out.tfevents.meshtf").size() > 100);
+    std::filesystem::remove_all(folder);
+  }
+  boost::mpi::communicator{}.barrier();
+  // the checkpoint that both go on from is of a time before there was a log
+  CHECK(trains(7, 4).empty());
+  CHECK(trains(7, 5) == (first ? moved("1") : ""));
+  CHECK_THROWS_AS(trains(8, 5), meshtf::usage_error);
+}
+
 TEST_CASE("a log is refused where there is another one, or something else, on all processes") {
   files::folder const here;
   using Catch::Matchers::Contains;
@@ -441,8 +473,6 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
     meshtf::training_position at{.step = 5};
     CHECK_THROWS_WITH((meshtf::log_to{here.path(), at}), Contains("expected one job to write the log"));
   }
-  CHECK_THROWS_WITH(meshtf::log_to{here.path()},
-                    Contains("expected a folder without a log for a training that begins"));
   CHECK_THROWS_WITH(meshtf::log_to{""}, Contains("expected a folder for the log, got ''"));
   CHECK_THROWS_WITH(meshtf::log_to{(here / "log.jsonl") + "/below"},
                     Contains("expected a folder for the log that can be made"));

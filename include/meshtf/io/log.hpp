@@ -116,8 +116,9 @@ private:
 /// decrease.
 ///
 /// A log knows its training: `position.run` is in its first line, and in the checkpoints that are saved with
-/// this position. A position without one gets a new one here, so pass it before the first `save`. The log of
-/// another training is refused and stays as it is.
+/// this position. A position without one gets a new one here, so pass it before the first `save`. A training
+/// that goes on refuses the log of another one. A training that begins moves what is there to
+/// `folder`/earlier-1, so one that was cut off before its first checkpoint can begin again.
 ///
 /// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one
 /// line on stderr, with its step. Training goes on.

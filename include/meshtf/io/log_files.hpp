@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,9 +70,10 @@ private:
 class log_files {
 public:
   /// Continues after the step of `position`: what is there of later steps will come again, so it is taken
-  /// away. Gives a training without an identity one.
-  /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, if
-  /// the log is that of another training, or if another job writes it; `data_error` if a file is damaged.
+  /// away. Gives a training without an identity one. A training that begins moves the log of another one
+  /// aside.
+  /// Errors: `unavailable` if it can't be written; `usage_error` if the log is that of another training, or
+  /// if another job writes it; `data_error` if a file is damaged.
   log_files(std::string const& folder, training_position& position);
 
   void scalar(std::string const& name, double x, std::uint64_t step);
@@ -90,8 +90,15 @@ private:
   /// The end of a line that has a text.
   static std::string json_text_member(std::string_view words);
   static std::string spelled_steps(std::uint64_t first, std::uint64_t last);
-  /// The identity in the first line; nothing in a log of earlier versions.
-  std::optional<std::uint64_t> run_of_lines() const;
+  /// What the first line says: the identity of the training, 0 in a log of earlier versions, and the step
+  /// from which on it has logged.
+  struct beginning {
+    std::uint64_t run  = 0;
+    std::uint64_t step = 0;
+  };
+  beginning first_line() const;
+  /// Keeps the log of another training, or of one that was cut off before its first checkpoint.
+  void move_aside();
   /// Where the first event of a later step begins, or one that was not written to its end.
   std::uint64_t end_of_events(std::uint64_t completed_steps) const;
   [[noreturn]] void throw_damaged(std::uint64_t offset) const;
@@ -117,6 +124,8 @@ private:
 };
 
 #if MESHTF_DEFINES_RUNTIME
+
+inline constexpr std::string_view begin_of_line = "{\"step\":";
 
 MESHTF_DEFINE growing_file::growing_file(std::string const& path) : path_{path}, file_{-1} {
   auto opened = open_to_write(path, O_APPEND);
@@ -182,14 +191,16 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
 
 MESHTF_DEFINE log_files::log_files(std::string const& folder, training_position& position)
     : folder_{made(folder)}, events_{folder + "/events.out.tfevents.meshtf"}, lines_{folder + "/log.jsonl"} {
-  for (auto const* file : {&events_, &lines_})
-    if (position.step == 0 && file->size() > 0)
-      throw usage_error("expected a folder without a log for a training that begins, got " + file->path() +
-                        ": go on from there, or name another folder");
-  if (auto const run = run_of_lines(); run && *run != position.run)
+  auto const first   = first_line();
+  bool const has_log = events_.size() > 0 || lines_.size() > 0;
+  // a training of which no checkpoint knows its log begins again
+  bool const begins =
+      position.step == 0 || (position.run == 0 && first.run != 0 && first.step >= position.step);
+  if (has_log && begins) move_aside();
+  else if (first.run != 0 && first.run != position.run)
     throw usage_error("expected " + lines_.path() + " to be the log of the training that goes on, " +
                       (position.run == 0 ? "which had none so far" : "run " + spelled_run(position.run)) +
-                      ", got that of run " + spelled_run(*run) + ": name its own folder, or a new one");
+                      ", got that of run " + spelled_run(first.run) + ": name its own folder, or a new one");
   events_.cut(end_of_events(position.step));
   lines_.cut(end_of_lines(position.step));
   bool const is_new = lines_.size() == 0;
@@ -203,6 +214,29 @@ MESHTF_DEFINE log_files::log_files(std::string const& folder, training_position&
       !is_new ? "" : line(time, position.step, run_key) + json_text_member(spelled_run(position.run)),
       position.step);
   if (lacks_some) say_what_is_missing(first_missing, position.step);
+}
+
+MESHTF_DEFINE void log_files::move_aside() {
+  std::string to;
+  for (int number = 1;; ++number) {
+    to = folder_ + "/earlier-" + std::to_string(number);
+    if (mkdir(to.c_str(), 0777) == 0) break;
+    if (errno != EEXIST)
+      throw unavailable("expected to make the folder " + to + " for the log that is in " + folder_ +
+                        ", got: " + std::strerror(errno) + ": name another folder");
+  }
+  for (auto* file : {&events_, &lines_}) {
+    std::string const path  = file->path();
+    std::string const moved = to + path.substr(path.rfind('/'));
+    if (std::rename(path.c_str(), moved.c_str()) != 0)
+      throw unavailable("expected to move " + path + " to " + moved + ", got: " + std::strerror(errno) +
+                        ": name another folder for the log");
+    *file = growing_file{path};
+  }
+  std::fputs(
+      ("meshtf: a training begins its log in " + folder_ + "; the one that was there is in " + to + "\n")
+          .c_str(),
+      stderr);
 }
 
 MESHTF_DEFINE void log_files::say_what_is_missing(std::uint64_t first, std::uint64_t last) {
@@ -285,12 +319,17 @@ MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::
   return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
 }
 
-MESHTF_DEFINE std::optional<std::uint64_t> log_files::run_of_lines() const {
-  std::string const first         = lines_.read(0, 256);
+MESHTF_DEFINE log_files::beginning log_files::first_line() const {
+  std::string first = lines_.read(0, 256);
+  first.resize(std::min(first.find('\n'), first.size()));
   constexpr std::string_view name = "\"name\":\"run\",\"text\":\"";
   auto const found                = first.find(name);
-  if (found == std::string::npos || found > first.find('\n')) return std::nullopt;
-  return parsed_run(std::string_view{first}.substr(found + name.size(), digits_of_run));
+  beginning read;
+  if (found == std::string::npos) return read;
+  auto const run = std::string_view{first}.substr(found + name.size(), digits_of_run);
+  read.run       = parsed_run(run).value_or(0);
+  std::from_chars(first.data() + begin_of_line.size(), first.data() + first.size(), read.step);
+  return read;
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_steps) const {
@@ -320,8 +359,7 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t completed_ste
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_steps) {
-  constexpr std::string_view begins = "{\"step\":";
-  std::uint64_t end                 = 0;
+  std::uint64_t end = 0;
   std::string line;
   for (std::uint64_t offset = 0; offset < lines_.size();) {
     auto const some = lines_.read(offset, std::size_t{1} << 16);
@@ -331,8 +369,9 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t completed_step
       line += c;
       if (c != '\n') continue;
       std::uint64_t step = 0;
-      if (!line.starts_with(begins) ||
-          std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
+      if (!line.starts_with(begin_of_line) ||
+          std::from_chars(line.data() + begin_of_line.size(), line.data() + line.size(), step).ec !=
+              std::errc{})
         throw data_error("expected lines of a log in " + lines_.path() +
                          ", got another kind of line after byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
