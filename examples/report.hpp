@@ -85,9 +85,8 @@ text{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}path{fill:none;str
     return text;
   }
   static std::string number(double x, int decimals) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.*f", decimals, x);
-    return text;
+    // printf would write the comma of some locales, which CSS and SVG don't know
+    return std::string{meshtf::decimal_text(x, decimals).view()};
   }
 
   static std::string drawn(chart const& c) {

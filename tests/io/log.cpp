@@ -5,8 +5,10 @@
 #ifndef MESHTF_POISON
 #define MESHTF_POISON  // padding is NaN
 #endif
+#include <clocale>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -460,6 +462,32 @@ TEST_CASE("a training that was cut off before its first checkpoint begins again,
   CHECK(trains(7, 4).empty());
   CHECK(trains(7, 5) == (first ? moved("1") : ""));
   CHECK_THROWS_AS(trains(8, 5), meshtf::usage_error);
+}
+
+TEST_CASE("numbers are written and read with a point in a locale that has a comma", "[1]") {
+  files::folder const here;
+  std::string const make = "localedef -i de_DE -f UTF-8 '" + (here / "de_DE.UTF-8") + "' >/dev/null 2>&1";
+  if (std::system(make.c_str()) == -1) return;
+  setenv("LOCPATH", here.path().c_str(), 1);
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) {
+    WARN("no German locale can be made here");
+    return;
+  }
+  CHECK(std::string{std::localeconv()->decimal_point} == ",");
+  {
+    meshtf::log_to log{here / "log"};
+    log.scalar("loss", 1.5, 1);
+  }
+  setenv("MESHTF_PATIENCE", "2.5", 1);
+  CHECK(meshtf::detail::watchdog::patience() == 2.5);
+  unsetenv("MESHTF_PATIENCE");
+  CHECK(meshtf::detail::to_compare(1.5F).words == "1.5");
+  meshtf::profile spent;
+  spent.count({}, {}).seconds = 1.25;
+  CHECK(spent.text("grid").find("    1.2500  100.0 %          1     0.0     0.0  ") != std::string::npos);
+  std::setlocale(LC_ALL, "C");
+  unsetenv("LOCPATH");
+  CHECK(lines_of(here / "log/log.jsonl").at(0).value == 1.5);
 }
 
 TEST_CASE("a log is refused where there is another one, or something else, on all processes") {

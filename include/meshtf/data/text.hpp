@@ -6,6 +6,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/text.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
@@ -109,7 +110,7 @@ MESHTF_DEFINE text read_text(std::string const& path) {
 MESHTF_DEFINE text_parts split_text(text const& whole, double share) {
   if (!(share > 0 && share < 1))
     throw usage_error("expected a held-out share of more than 0 and less than 1, got " +
-                      std::to_string(share) + ": 0.05 holds out the last twentieth");
+                      std::string{decimal_text(share, 6).view()} + ": 0.05 holds out the last twentieth");
   extent const million = 1'000'000;
   extent const size    = whole.size();
   extent const held    = static_cast<extent>(std::llround(share * 1e6));

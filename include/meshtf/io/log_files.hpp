@@ -314,8 +314,9 @@ MESHTF_DEFINE std::string log_files::number(double x) {
 }
 
 MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::string const& name) {
-  char seconds[40];
-  std::snprintf(seconds, sizeof seconds, "%.6f", time);
+  char text[40];
+  std::string const seconds{text,
+                            std::to_chars(text, text + sizeof text, time, std::chars_format::fixed, 6).ptr};
   return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -234,8 +235,8 @@ compared_value to_compare(T const& value) {
   } else if constexpr (NarrowElement<T>) {
     return to_compare(static_cast<computed<T>>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
-    char words[64];
-    std::snprintf(words, sizeof words, sizeof(T) == 8 ? "%.17g" : "%.9g", static_cast<double>(value));
+    char text[64];
+    std::string const words{text, std::to_chars(text, text + sizeof text, value).ptr};
     return {(fnv1a{} << words).value(), words};
   } else if constexpr (std::is_integral_v<T>) {
     return {(fnv1a{} << static_cast<std::uint64_t>(value)).value(), std::to_string(value)};

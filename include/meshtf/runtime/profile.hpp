@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <meshtf/core/compiled.hpp>
+#include <meshtf/core/text.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
 
@@ -182,13 +183,20 @@ MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, s
 
 MESHTF_DEFINE std::string profile::row(line const& one, double all) {
   auto const& [words, f] = one;
-  char columns[80];
+  fixed_text<255> columns;
   auto const rate = [seconds = f.seconds](extent n) {
     return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0;
   };
-  std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds,
-                100 * f.seconds / all, static_cast<long>(f.calls), rate(f.flops), rate(f.bytes));
-  return columns + words + "\n";
+  columns += right_column(decimal_text(f.seconds, 4), 10).view();
+  columns += "  ";
+  columns += right_column(decimal_text(100 * f.seconds / all, 1), 5).view();
+  columns += " %  ";
+  columns += right_column(number_text(f.calls), 9).view();
+  for (extent const n : {f.flops, f.bytes}) {
+    columns += "  ";
+    columns += right_column(decimal_text(rate(n), 1), 6).view();
+  }
+  return std::string{columns.view()} + "  " + words + "\n";
 }
 
 #endif
