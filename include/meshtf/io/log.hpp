@@ -146,6 +146,7 @@ public:
     scalar(name, static_cast<double>(static_cast<computed<T>>(x.value())), step);
   }
 
+  /// Bytes that are no UTF-8, here and in names, are written as "\xff".
   void text(std::string const& name, std::string_view words, std::uint64_t step);
 
   /// How large the elements of a tensor are, whatever its layout. Sends the sums of its bins, 4 KiB, and two

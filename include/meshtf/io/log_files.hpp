@@ -250,13 +250,13 @@ MESHTF_DEFINE void log_files::say_what_is_missing(std::uint64_t first, std::uint
 MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
   if (!std::isfinite(x)) say_not_finite(name, x, step);
   double const time = now();
-  put(event_record::of(time, step, event_record::scalar(name, x)),
+  put(event_record::of(time, step, event_record::scalar(in_utf8(name), x)),
       line(time, step, name) + "\"value\":" + number(x) + "}\n", step);
 }
 
 MESHTF_DEFINE void log_files::text(std::string const& name, std::string_view words, std::uint64_t step) {
   double const time = now();
-  put(event_record::of(time, step, event_record::text(name, words)),
+  put(event_record::of(time, step, event_record::text(in_utf8(name), in_utf8(words))),
       line(time, step, name) + json_text_member(words), step);
 }
 
@@ -268,7 +268,7 @@ MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogr
     for (double const x : all) (text += text.empty() ? "[" : ",") += number(x);
     return text.empty() ? "[]" : text + "]";
   };
-  put(event_record::of(time, step, event_record::of_histogram(name, h)),
+  put(event_record::of(time, step, event_record::of_histogram(in_utf8(name), h)),
       line(time, step, name) + "\"histogram\":{\"min\":" + number(h.min_value) + ",\"max\":" +
           number(h.max_value) + ",\"count\":" + number(h.number) + ",\"not_finite\":" + number(h.not_finite) +
           ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
