@@ -1,6 +1,7 @@
 // Dimensions whose elements are counted at run time: one program for every count gives what programs of
 // exactly these sizes give.
 // test: processes 1 3 4
+#include <algorithm>
 #include <cmath>
 
 #include "../layout_fixture.hpp"
@@ -129,6 +130,31 @@ void check_all() {
 }
 
 }  // namespace
+
+template<class L>
+void check_nothing() {
+  auto& m = fixture::processes<typename L::mesh_type>();
+  parameter<double, L, sequences, width> const x{m, normal{1}};
+  auto const is_nan = [](auto const& z) {
+    auto const whole = to_global(z);
+    return std::all_of(whole.begin(), whole.end(), [](double v) { return std::isnan(v); });
+  };
+  counted<sequences> const none{m, 0};
+  CHECK(std::isnan(mean(x).value()));
+  CHECK(is_nan(mean<sequences>(x)));
+  CHECK(is_nan(finish(mean<width>(sum<sequences>(x) * 0.0)) + mean<sequences>(sum<width>(x))));
+  CHECK(is_nan(variance<sequences>(x)));
+  CHECK(sum(x).value() == 0);
+}
+
+TEST_CASE("the mean of no element is NaN, as in PyTorch, and the sum is 0") {
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check_nothing<fixture::alone>(); break;
+    case 3: check_nothing<by_three_parts>(); break;
+    case 4: check_nothing<by_both>(); break;
+    default: break;
+  }
+}
 
 TEST_CASE("a program under counts gives what programs of these sizes give", "[1]") {
   check_all<fixture::alone>();

@@ -89,6 +89,7 @@ private:
                                       detail::vector_for<X>(running_variance, at), epsilon, at);
     auto current = meshtf::batch_norm<C...>(x, factor, add, epsilon, at);
     auto const n = static_cast<double>(m.counted().size_of(without<meshtf::detail::shape_in<X>, channels>{}));
+    if (n == 0) return std::move(current.norm);  // no element says anything of the whole
     step(running_mean, current.mean, momentum, at);
     step(running_variance, current.variance, n > 1 ? momentum * n / (n - 1) : momentum, at);
     return std::move(current.norm);

@@ -1,6 +1,9 @@
 // sum and mean over dimensions.
 #pragma once
 
+#include <limits>
+#include <type_traits>
+
 #include <meshtf/core/function.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -18,6 +21,12 @@ struct named_or_all<X> : std::type_identity<X> {};
 template<class X, class... Along>
 using worked_along = typename named_or_all<X, Along...>::type;
 
+/// What a mean of n elements multiplies each by. Of none it is NaN: 0 / 0.
+template<class T>
+constexpr function::scaled<T> as_part_of(extent n) {
+  return function::scaled<T>{n == 0 ? std::numeric_limits<T>::quiet_NaN() : T{1} / static_cast<T>(n)};
+}
+
 /// The sum of f(x) over `Gone`. That of a tensor is finished; that of a partial sum stays partial, also over
 /// the axes that split `Gone`. The gradient of each element is f(dz).
 template<class Gone, class F, Operand X>
@@ -28,6 +37,9 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, X c
   x.machine().begin_operation(name, at);
   auto z = reduced<reduction::sum, out>(f, x);
   reduce_unless_partial<X>(z);
+  if constexpr (std::is_same_v<F, function::scaled<computed<element_in<X>>>>)
+    // a sum of no element never met the factor
+    if (x.machine().counted().size_of(Gone{}) == 0) z.value = each<element_in<X>, out>(f, z.value);
   if (wants_gradient(x))
     record(z.value,
            [x = x.without_value(), f](auto const& dz) { contribute(x, each<element_in<X>, in>(f, dz)); });
@@ -55,7 +67,8 @@ constexpr auto sum(X const& x, std::source_location at = std::source_location::c
   else return detail::rejected{};
 }
 
-/// The mean over `Along...`; over all dimensions if none is named. Sends the same messages as `sum`.
+/// The mean over `Along...`; over all dimensions if none is named. Sends the same messages as `sum`. The mean
+/// of no element, where a dimension is counted 0, is NaN, as in PyTorch: an empty batch is no perfect loss.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto mean(X const& x, std::source_location at = std::source_location::current()) {
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
@@ -66,10 +79,7 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
     using T    = computed<detail::element_in<X>>;
     using gone = detail::worked_along<detail::shape_in<X>, Along...>;
     return detail::summed<gone>(
-        "mean", at,
-        function::scaled<T>{T{1} /
-                            static_cast<T>(detail::local_terms(x).machine().counted().size_of(gone{}))},
-        x);
+        "mean", at, detail::as_part_of<T>(detail::local_terms(x).machine().counted().size_of(gone{})), x);
   }
 }
 

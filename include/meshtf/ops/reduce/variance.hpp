@@ -36,7 +36,7 @@ MESHTF_COMPILE_MAP_AND_SUM_OF(2, function::squared_distance)
 MESHTF_COMPILE_MAP_OF(3, function::variance_gradient)
 
 /// The mean of (x - mean(x))^2 over `Along...`; over all dimensions if none is named. It is divided by the
-/// number of elements, as in NumPy and JAX, not by one less, as in PyTorch.
+/// number of elements, as in NumPy and JAX, not by one less, as in PyTorch. That of no element is NaN.
 ///
 /// The mean is computed first, so that no digits are lost where it is large. Where one of the dimensions is
 /// split, two all-reduces of the result over its axes join the processes' sums. Gradient: 2 dz (x - mean(x))
@@ -60,10 +60,13 @@ constexpr auto variance(X const& operand, std::source_location at = std::source_
     using row     = without<in, gone>;
     auto const& x = detail::local_terms(operand);
     x.machine().begin_operation("variance", at);
-    T const part      = T{1} / static_cast<T>(x.machine().counted().size_of(gone{}));
-    auto const centre = detail::finished(detail::reduced<reduction::sum, row>(function::scaled<T>{part}, x));
-    auto z            = detail::finished(
+    extent const n     = x.machine().counted().size_of(gone{});
+    auto const of_part = detail::as_part_of<T>(n);
+    T const part       = of_part.factor;
+    auto const centre  = detail::finished(detail::reduced<reduction::sum, row>(of_part, x));
+    auto z             = detail::finished(
         detail::reduced<reduction::sum, row>(function::squared_distance<T>{part}, x, centre));
+    if (n == 0) z = detail::each<T, row>(of_part, z);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), centre = detail::keep(centre), part](auto const& dz) {
         detail::contribute(x.target(), detail::each<T, in>(function::variance_gradient<T>{part}, dz,
