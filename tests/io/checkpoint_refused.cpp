@@ -84,6 +84,25 @@ TEST_CASE("a file of ours without a checksum is damaged, one of another program 
 #endif
 }
 
+TEST_CASE("what another program calls step, crc32 and not_finite is not taken for ours", "[1]") {
+  files::folder const folder;
+  auto& m = processes<single>();
+  net<alone> n{m};
+  std::string const path = folder / "theirs.safetensors";
+  std::string const data(sizeof(float) * static_cast<std::size_t>(in::size * hidden::size), '\0');
+  std::string const array = R"("w":{"dtype":"F32","shape":[)" + std::to_string(in::size) + "," +
+                            std::to_string(hidden::size) + R"(],"data_offsets":[0,)" +
+                            std::to_string(data.size()) + "]}}";
+  for (std::string const about :
+       {R"("step":"epoch 3")", R"("crc32":"3735928559")", R"("not_finite":"w","format":"pt","step":"7")"}) {
+    files::write(path, with_header(R"({"__metadata__":{)" + about + "}," + array, data));
+    INFO(about);
+    training_position position{.step = 9};
+    CHECK_NOTHROW(position = load(n.list(), path));
+    CHECK(position == training_position{});
+  }
+}
+
 TEST_CASE("a path that is a FIFO or a folder is not replaced by a file", "[1]") {
   files::folder const folder;
   auto& m = processes<single>();

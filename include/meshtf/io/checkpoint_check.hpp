@@ -348,7 +348,7 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   checkpoint_check check{file};
   checkpoint_contents contents;
   check.format(of_training);
-  if (of_training || check.has("step"))
+  if (of_training || (is_ours(file.header()) && check.has("step")))
     contents.position = {check.whole_number("step"), check.whole_number("seed"), check.run()};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [min_value, max_value] = numbers_of<Optimizer>();

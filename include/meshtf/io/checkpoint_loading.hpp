@@ -94,7 +94,8 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     else new_name(*file);
     contents = checked_contents(*file, parameters, opt, states);
     file->verify();  // first, so that a damaged file changes nothing
-    if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
+    if (auto const bad = file->header().metadata.find(not_finite_key);
+        bad != file->header().metadata.end() && is_ours(file->header()))
       say("loaded " + name + ", in which '" + spelled_text(bad->second) +
           "' is not finite: what goes on from it will not be either");
   });

@@ -89,6 +89,10 @@ inline constexpr std::string_view without_zlib = "none";
 /// The metadata of our checkpoints give their format, which begins with this.
 inline constexpr std::string_view our_format = "meshtf ";
 
+/// Whether the metadata have our mark. What another program calls "step", "crc32" or "not_finite" means
+/// something else.
+bool is_ours(safetensors_header const& header);
+
 /// The checksum of a file, stored in its metadata. It covers the header, with zeros in the place of the
 /// checksum, and all arrays. Without zlib there is none.
 class checksum {
@@ -107,6 +111,11 @@ MESHTF_DEFINE std::string spelled_text(std::string_view text) {
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return line.size() < text.size() ? line + "..." : line;
+}
+
+MESHTF_DEFINE bool is_ours(safetensors_header const& header) {
+  auto const format = header.metadata.find("format");
+  return format != header.metadata.end() && format->second.starts_with(our_format);
 }
 
 MESHTF_DEFINE std::string spelled_array(safetensors_array const& array) {

@@ -86,9 +86,9 @@ public:
     }
   }
 
-  /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A
-  /// file of another program may lack one; a file that says it is ours has lost it. Looks at the bytes of
-  /// BOOLs, too. Errors: `data_error`.
+  /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib, if
+  /// its metadata say that it is ours ("format": "meshtf ..."): one that lacks it has lost it. Looks at the
+  /// bytes of BOOLs, too. Errors: `data_error`.
   void verify() const;
 
 private:
@@ -194,13 +194,9 @@ MESHTF_DEFINE void safetensors_reader::verify_bools() const {
 }
 
 MESHTF_DEFINE void safetensors_reader::verify_checksum() const {
+  if (!detail::is_ours(header_)) return;
   auto const expected = header_.metadata.find("crc32");
-  auto const format   = header_.metadata.find("format");
-  if (expected == header_.metadata.end()) {
-    if (format != header_.metadata.end() && format->second.starts_with(detail::our_format))
-      throw_damaged("a checksum, 'crc32' in its metadata", "none");
-    return;
-  }
+  if (expected == header_.metadata.end()) throw_damaged("a checksum, 'crc32' in its metadata", "none");
   if (expected->second == detail::without_zlib) return;
 #if MESHTF_WITH_ZLIB
   std::string header = text_;
