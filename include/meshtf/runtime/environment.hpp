@@ -75,6 +75,19 @@ failure failure_of(std::exception_ptr thrown);
 /// Prints one line for the whole job and ends it.
 [[noreturn]] void end_job(failure const& mine);
 
+/// Ends the job like an exception that leaves `main`, also where no `environment` has said how that is done.
+[[noreturn]] void end_by_exception();
+
+/// Whether MPI has been stopped.
+bool mpi_has_ended();
+
+/// A mesh is made where MPI does not run. Errors: `software_error`; if nobody catches it, it is one line and
+/// its status, though there is no environment.
+[[noreturn]] void throw_without_mpi();
+
+/// A mesh is destroyed after MPI has ended, on the process `rank` of it, which says so.
+[[noreturn]] void end_after_mpi(std::string_view mesh, int rank);
+
 }  // namespace detail
 
 /// The first object of `main`. It starts MPI unless MPI already runs, and stops what it started.
@@ -215,6 +228,28 @@ MESHTF_DEFINE bool all_fail_alike(failure const& mine, long patience) {
   std::_Exit(mine.exit_status);
 }
 
+[[noreturn]] MESHTF_DEFINE void end_by_exception() { end_job(failure_of(std::current_exception())); }
+
+MESHTF_DEFINE bool mpi_has_ended() {
+  int ended = 0;
+  MPI_Finalized(&ended);
+  return ended != 0;
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_without_mpi() {
+  std::set_terminate(end_by_exception);
+  throw software_error(
+      mpi_has_ended() ? "MPI has ended: make a process_mesh while the meshtf::environment lives"
+                      : "MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
+}
+
+[[noreturn]] MESHTF_DEFINE void end_after_mpi(std::string_view mesh, int rank) {
+  if (rank != 0) std::_Exit(70);
+  end_job({"the process_mesh of " + std::string{mesh} +
+           " lives longer than MPI: declare the meshtf::environment first, and neither a mesh nor what is on "
+           "it static"});
+}
+
 MESHTF_DEFINE void keep_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -284,7 +319,7 @@ MESHTF_DEFINE environment::~environment() {
   MPI_Comm_free(&detail::failures);
 }
 
-MESHTF_DEFINE void environment::terminate() { detail::end_job(detail::failure_of(std::current_exception())); }
+MESHTF_DEFINE void environment::terminate() { detail::end_by_exception(); }
 
 #endif
 

@@ -127,9 +127,7 @@ struct process_in_mesh::owned {
 MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set joining,
                                                boost::mpi::communicator const& given)
     : owned_{std::make_unique<owned>()}, joining_{joining} {
-  if (!boost::mpi::environment::initialized())
-    throw software_error(
-        "MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
+  if (!boost::mpi::environment::initialized() || detail::mpi_has_ended()) detail::throw_without_mpi();
   extent size = 1;
   for (extent const n : mesh.sizes) size *= n;
   if (given.size() != size)

@@ -16,6 +16,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/kernels.hpp>
+#include <meshtf/runtime/environment.hpp>
 #include <meshtf/runtime/kept_plans.hpp>
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/one_program.hpp>
@@ -54,7 +55,7 @@ inline constexpr std::uintptr_t never_mapped = std::uintptr_t{1} << 55;
         "declare the mesh " +
         "first, and nothing on it static");
   } catch (...) {
-    std::terminate();  // the mesh's destructor calls this
+    end_by_exception();  // the mesh's destructor calls this
   }
 }
 
@@ -81,6 +82,7 @@ public:
   explicit process_mesh(MPI_Comm world)
       : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
   ~process_mesh() {
+    if (detail::mpi_has_ended()) detail::end_after_mpi(name_of<M>(), this->rank());
     this->unwind_tape(false);
     this->compare_ends();
     this->print_profile();
