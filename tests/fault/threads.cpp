@@ -1,11 +1,11 @@
 // The number of threads, and how a program with several of them ends.
 //
-// variable two:  meshtf: expected MESHTF_THREADS to be a number of threads for each process, at least 1, got
-// 'two': ...          status 64 bound 2:       meshtf: expected MESHTF_THREADS to be at most 1, the cores
-// that this process may use, got 2: ...               status 64 program 0:     meshtf: expected threads{n} to
-// be a number of threads for each process, at least 1, got '0': ...                status 64 thrown 1:
-// meshtf: part 3 is wrong
-// status 65 exits 1:       ends at once, which mpirun takes for a failure
+// MESHTF_CHECK abc:  meshtf: expected MESHTF_CHECK to be one of 0, 1, got 'abc': ... status 64, and so for
+// other variables variable two:  meshtf: expected MESHTF_THREADS to be a number of threads for each process,
+// at least 1, got 'two': ...          status 64 bound 2:       meshtf: expected MESHTF_THREADS to be at most
+// 1, the cores that this process may use, got 2: ...               status 64 program 0:     meshtf: expected
+// threads{n} to be a number of threads for each process, at least 1, got '0': ...                status 64
+// thrown 1: meshtf: part 3 is wrong status 65 exits 1:       ends at once, which mpirun takes for a failure
 // ends 1:        nothing
 // status 0
 #include <cstddef>
@@ -14,13 +14,28 @@
 
 #include <sched.h>
 
+#include <meshtf/core/mesh.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/runtime/environment.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+
+namespace {
+
+struct one : meshtf::axis<1> {};
+struct alone : meshtf::mesh<one> {};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::string const what   = argc > 1 ? argv[1] : "";
   std::string const number = argc > 2 ? argv[2] : "";
   bool const of_program    = what == "program";
+  if (what.starts_with("MESHTF_")) {
+    setenv(what.c_str(), number.c_str(), 1);
+    meshtf::environment const env{argc, argv, {.report_kernels = false}};
+    meshtf::process_mesh<alone> const m{MPI_COMM_SELF};
+    return 0;
+  }
   if (!of_program) setenv("MESHTF_THREADS", number.c_str(), 1);
   if (what == "bound") {
     cpu_set_t one;

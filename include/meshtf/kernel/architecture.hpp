@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -125,7 +126,24 @@ MESHTF_DEFINE std::string_view processors_instruction_set() {
 
 #ifndef MESHTF_FOR_EACH_ARCHITECTURE  // else chosen_kernels.hpp defines it
 
+/// This program has nothing to choose, but a name that no program knows is a mistake in it, too.
+MESHTF_DEFINE std::string objection_to_names(std::string_view allowed) {
+  while (!allowed.empty()) {
+    auto const end  = std::min(allowed.find_first_of(";, "), allowed.size());
+    auto const name = allowed.substr(0, end);
+    allowed.remove_prefix(std::min(end + 1, allowed.size()));
+    if (!name.empty() &&
+        std::find(instruction_sets.begin(), instruction_sets.end(), name) == instruction_sets.end())
+      return "expected MESHTF_ARCHITECTURES to name kernels (sse2, avx, avx2, avx512), got '" +
+             std::string{name} + "': leave it out for the best ones";
+  }
+  return "";
+}
+
 MESHTF_DEFINE std::string objection_to_processor() {
+  char const* const allowed = std::getenv("MESHTF_ARCHITECTURES");
+  if (auto objection = objection_to_names(allowed != nullptr ? allowed : ""); !objection.empty())
+    return objection;
   return choose_kernels({kernels_instruction_set()}, processors_instruction_set(), {}).objection;
 }
 

@@ -22,6 +22,7 @@
 #include <meshtf/core/named_mesh.hpp>
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
+#include <meshtf/runtime/switch_value.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {
@@ -56,10 +57,10 @@ std::string words_of(collective_call const& c) {
 /// about to call: its number, kind, operator, element type, axes and count. If they differ, all throw, with
 /// the call sites of two that differ, instead of waiting for one another or adding up different things.
 ///
-/// It is on if the environment variable MESHTF_CHECK is set on any process and is not "0", and off if it is
-/// "0". If it is set on no process, it is on in a program whose `environment` was compiled without NDEBUG. It
-/// costs an all-reduce of 16 bytes for each collective, on a communicator of its own, named "check", which no
-/// price includes. Where it is off, a collective costs one more comparison.
+/// It is on if the environment variable MESHTF_CHECK is "1" on any process, and off if it is "0"; another
+/// value is a `usage_error`. If it is set on no process, it is on in a program whose `environment` was
+/// compiled without NDEBUG. It costs an all-reduce of 16 bytes for each collective, on a communicator of its
+/// own, named "check", which no price includes. Where it is off, a collective costs one more comparison.
 class call_check {
 public:
   /// Null unless some process of `comm` wants the check; collective.
@@ -158,8 +159,7 @@ MESHTF_DEFINE std::string words_of_call(collective_call const& c, std::string_vi
 }  // namespace detail
 
 MESHTF_DEFINE std::unique_ptr<call_check> call_check::if_wanted(MPI_Comm comm) {
-  char const* const set        = std::getenv("MESHTF_CHECK");
-  std::string_view const words = set != nullptr ? set : "";
+  auto const words = detail::switch_value("MESHTF_CHECK", std::getenv("MESHTF_CHECK"), {"0", "1"});
   enum : int { off_by_default, on_by_default, off, on };
   int wanted = words == "0" ? off : on;
   if (words.empty()) wanted = detail::compares_calls_by_default ? on_by_default : off_by_default;

@@ -16,12 +16,13 @@
 #include <meshtf/core/text.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
+#include <meshtf/runtime/switch_value.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
 /// Seconds, calls, flops and bytes of every operation at every call site. It is on if the environment
-/// variable MESHTF_PROFILE is set and not "0": when the machine is destroyed, it prints the profile of the
+/// variable MESHTF_PROFILE is "1" or "all": when the machine is destroyed, it prints the profile of the
 /// process of rank 0: the twenty most expensive call sites and the sum of the rest, or with
 /// MESHTF_PROFILE=all every call site. Where it is off, a kernel call costs one more comparison.
 class profile {
@@ -98,12 +99,12 @@ private:
 #if MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE std::unique_ptr<profile> profile::if_wanted() {
-  char const* const wanted = std::getenv("MESHTF_PROFILE");
-  if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0")
-    return nullptr;
+  auto const wanted =
+      detail::switch_value("MESHTF_PROFILE", std::getenv("MESHTF_PROFILE"), {"0", "1", "all"});
+  if (wanted.empty() || wanted == "0") return nullptr;
   auto made        = std::make_unique<profile>();
   made->wanted_    = true;
-  made->max_lines_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
+  made->max_lines_ = wanted == "all" ? std::string_view::npos : 20;
   return made;
 }
 

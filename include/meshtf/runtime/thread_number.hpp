@@ -2,7 +2,6 @@
 // process may use as many cores.
 #pragma once
 
-#include <cerrno>
 #include <cstdlib>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/threads.hpp>
+#include <meshtf/runtime/switch_value.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -40,10 +40,8 @@ MESHTF_DEFINE int thread_number(threads of_program) {
   bool const is_set       = value != nullptr && *value != '\0';
   std::string const said  = is_set ? value : std::to_string(of_program.number);
   std::string const text  = is_set ? "MESHTF_THREADS" : "threads{n}";
-  char* end               = nullptr;
-  errno                   = 0;
-  long const n            = std::strtol(said.c_str(), &end, 10);
-  if (*end != '\0' || errno != 0 || n < 1)
+  long n                  = 0;
+  if (!read_number(said, n) || n < 1)
     throw usage_error("expected " + text + " to be a number of threads for each process, at least 1, got '" +
                       said + "': for example 2, or 1 for the process itself and no others");
   if (long const cores = cores_of_process(); n > cores)

@@ -19,6 +19,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/json_text.hpp>
 #include <meshtf/runtime/locked_file.hpp>
+#include <meshtf/runtime/switch_value.hpp>
 #include <meshtf/runtime/trace.hpp>
 #include <meshtf/version.hpp>
 
@@ -29,18 +30,13 @@ namespace detail {
 // ---- settings
 
 MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& text, trace& settings) {
-  char* end      = nullptr;
-  errno          = 0;
-  settings.first = std::strtol(said.c_str(), &end, 10);
-  bool const one = end != said.c_str() && *end == '\0';
-  bool whole     = end != said.c_str();
-  settings.last  = settings.first;
-  if (whole && *end == ':') {
-    char const* const second = end + 1;
-    settings.last            = std::strtol(second, &end, 10);
-    whole                    = end != second;
-  }
-  if (errno != 0 || !whole || *end != '\0' || settings.first < 1 || settings.last < settings.first)
+  std::string_view const all = said;
+  auto const colon           = all.find(':');
+  bool const one             = colon == all.npos;
+  bool whole                 = read_number(all.substr(0, colon), settings.first);
+  settings.last              = settings.first;
+  if (!one) whole = read_number(all.substr(colon + 1), settings.last) && whole;
+  if (!whole || settings.first < 1 || settings.last < settings.first)
     throw usage_error("expected " + text +
                       " to be the first and the last step of a trace, at least one from step 1 on, got '" +
                       said + "'" + (one || !whole ? "" : ", which are none") +
@@ -54,10 +50,10 @@ MESHTF_DEFINE trace requested_trace(trace of_program) {
     return std::string{text == nullptr ? "" : text};
   };
   if (auto const file = set("MESHTF_TRACE"); !file.empty()) of_program.file = file == "0" ? "" : file;
-  if (of_program.file.empty()) return of_program;
-  if (auto const steps = set("MESHTF_TRACE_STEPS"); !steps.empty())
-    read_trace_steps(steps, "MESHTF_TRACE_STEPS", of_program);
-  else
+  // also where there is no trace: it is never another variable's mistake
+  auto const steps = set("MESHTF_TRACE_STEPS");
+  if (!steps.empty()) read_trace_steps(steps, "MESHTF_TRACE_STEPS", of_program);
+  else if (!of_program.file.empty())
     read_trace_steps(std::to_string(of_program.first) + ":" + std::to_string(of_program.last),
                      "trace{file, first, last}", of_program);
   return of_program;

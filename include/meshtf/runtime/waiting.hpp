@@ -18,12 +18,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/price/call_site.hpp>
-
-#if MESHTF_DEFINES_RUNTIME
-#include <charconv>
-#include <cstring>
-#include <system_error>
-#endif
+#include <meshtf/runtime/switch_value.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -150,10 +145,8 @@ private:
 MESHTF_DEFINE double watchdog::patience() {
   char const* const value = std::getenv("MESHTF_PATIENCE");
   if (value == nullptr || *value == '\0') return 10;
-  double seconds            = 0;
-  char const* const end     = value + std::strlen(value);
-  auto const [stop, failed] = std::from_chars(value, end, seconds);
-  if (failed != std::errc{} || stop != end || !(seconds >= 0) || seconds > 1e9)
+  double seconds = 0;
+  if (!read_number(value, seconds) || !(seconds >= 0) || seconds > 1e9)
     throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{value} +
                       "': for example 60, or 0 to hear nothing of processes that wait");
   return seconds;
