@@ -5,8 +5,9 @@
 //   after    MPI has ended: make a process_mesh while the meshtf::environment lives
 //   mesh     the process_mesh of alone lives longer than MPI: ...
 //   tensor   the process_mesh of alone ends before what lives on it, 1 array ...
+//   talks    prints a line                                                                    status 0
 //   caught   nothing: a program may catch the first of them                                   status 0
-#include <optional>
+#include <cstdio>
 #include <string_view>
 
 #include <meshtf/core/mesh.hpp>
@@ -26,6 +27,10 @@ using machine = meshtf::process_mesh<alone>;
 
 int main(int argc, char** argv) {
   std::string_view const which = argc > 1 ? argv[1] : "caught";
+  if (which == "talks") {
+    meshtf::environment const env{argc, argv, {.report_kernels = false}};
+    std::puts("hello");
+  }
   if (which == "before") machine const m{MPI_COMM_SELF};
   if (which == "after") {
     {

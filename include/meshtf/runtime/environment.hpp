@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -96,6 +98,8 @@ bool mpi_has_ended();
 /// on stderr and the status of the error, 70 for exceptions of other libraries. So does an exception that
 /// leaves the scope of the environment on its way to an outer handler, since MPI could wait for the other
 /// processes forever: handle it inside. With one process nobody waits, and the outer handler runs.
+///
+/// If the standard output could not be written to its end, the program ends with 69 and a line on stderr.
 ///
 /// The work of the process is shared by one thread, itself, unless the environment variable MESHTF_THREADS,
 /// or else the program (`meshtf::environment env{argc, argv, meshtf::threads{4}};`), asks for more. The
@@ -250,6 +254,23 @@ MESHTF_DEFINE bool mpi_has_ended() {
            "it static"});
 }
 
+/// At the end of the program: what it printed must be written, or its status says so.
+MESHTF_DEFINE void check_output() {
+  errno              = 0;
+  bool const written = std::fflush(stdout) == 0;
+  if (written && std::ferror(stdout) == 0) return;
+  std::string const line = "meshtf: expected to write all of the standard output, got: " +
+                           std::string{errno != 0 ? std::strerror(errno) : "an error"} +
+                           ": make room, or send it elsewhere\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::_Exit(69);
+}
+
+MESHTF_DEFINE void check_output_at_exit() {
+  static bool const asked = std::atexit(check_output) == 0;
+  static_cast<void>(asked);
+}
+
 MESHTF_DEFINE void keep_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -281,6 +302,7 @@ MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_sett
     : mpi_{argc, argv, boost::mpi::threading::funneled, false},
       previous_{std::set_terminate(terminate)},
       exceptions_{std::uncaught_exceptions()} {
+  detail::check_output_at_exit();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
   MPI_Comm_set_name(detail::failures, "failures");
