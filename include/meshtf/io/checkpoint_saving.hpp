@@ -19,6 +19,7 @@
 #include <meshtf/io/safetensors_writer.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/waiting.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <cstdio>
@@ -130,6 +131,8 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
   agreed(m.world(), [&] {
     if (first) file.emplace(where(bad), about, described);
   });
+  std::optional<waiting_for_file> writes;
+  if (!first) writes.emplace("writes a checkpoint", "save");
   std::exception_ptr caught;
   auto const unless_failed = [&](auto const& write) {
     if (!first || caught) return;

@@ -36,7 +36,8 @@ struct wait_board {
   std::atomic<char const*> file{""};
   std::atomic<unsigned> line{0};
   std::atomic<bool> backward{false};
-  std::atomic<int> stage{-1};  // the one that is waited for; -1: any process
+  std::atomic<int> stage{-1};                 // the one that is waited for; -1: any process
+  std::atomic<char const*> file_of{nullptr};  // what process 0 does with a file meanwhile
   // whether calls are compared: a call that differs would have been reported
   std::atomic<bool> compares{false};
   // a collective may consist of others: the outermost one is what the program called
@@ -90,6 +91,23 @@ private:
     told(told const&)           = delete;
     void operator=(told const&) = delete;
     ~told() { waits.stage.store(-1, std::memory_order_relaxed); }
+  };
+
+  told told_;
+  waiting here_;
+};
+
+/// The same where it is certain that all have come, and process 0 writes a file: `what` it does, a literal.
+class waiting_for_file {
+public:
+  waiting_for_file(char const* what, char const* call) : told_{what}, here_{call} {}
+
+private:
+  struct told {
+    explicit told(char const* what) { waits.file_of.store(what, std::memory_order_relaxed); }
+    told(told const&)           = delete;
+    void operator=(told const&) = delete;
+    ~told() { waits.file_of.store(nullptr, std::memory_order_relaxed); }
   };
 
   told told_;
@@ -211,7 +229,12 @@ MESHTF_DEFINE bool watchdog::over_within(double seconds) {
 }
 
 MESHTF_DEFINE std::string watchdog::words(double seconds) const {
-  int const stage  = waits.stage.load(std::memory_order_relaxed);
+  int const stage           = waits.stage.load(std::memory_order_relaxed);
+  char const* const of_file = waits.file_of.load(std::memory_order_relaxed);
+  if (of_file != nullptr)
+    return "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) + " has waited " +
+           std::to_string(static_cast<long>(seconds)) + " s for process 0, which " + of_file +
+           ": its disk is slow, or it is stopped\n";
   std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) +
                      " has waited " + std::to_string(static_cast<long>(seconds)) + " s for " +
                      (stage < 0 ? "others" : "stage " + std::to_string(stage)) + " in " +
