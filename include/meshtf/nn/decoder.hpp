@@ -141,17 +141,19 @@ struct decoder {
     return norm(r.stream, r.branch).norm;
   }
 
-  /// The caches of a memory, for `extend`: nothing of `Length` is in them yet.
-  template<Tensor Y>
+  /// The caches of a memory, for `extend`: nothing of `Length` is in them yet. Sequences may have dimensions
+  /// `Shared...` after those of the memory's batch, as beams have: these share its keys and values.
+  template<Dimension... Shared, Tensor Y>
   constexpr auto caches(Y const& memory, std::source_location at = std::source_location::current()) const {
     using batches = without<typename Y::shape_type, shape<Memory, MemoryModel>>;
     auto& m       = memory.machine();
     return [&]<Dimension... Batch>(shape<Batch...>) {
-      using own  = decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch...>(m));
+      using own  = decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch...,
+                                                                            Shared...>(m));
       using seen = decltype(blocks[0].cross.cache(memory, at));
       decoder_caches<own, seen> made;
       for (block const& b : blocks) {
-        made.own.push_back(b.attention.template empty_cache<typename Y::element_type, Batch...>(m));
+        made.own.push_back(b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
         made.memory.push_back(b.cross.cache(memory, at));
       }
       return made;

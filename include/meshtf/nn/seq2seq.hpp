@@ -183,6 +183,8 @@ struct seq2seq {
   using key    = typename Dims::key;
   using hidden = typename Dims::hidden;
 
+  using activation_type = Activation;
+
 private:
   using by_place     = detail::positions_by_place<typename Dims::positions>;
   using encoder_type = nn::encoder<T, L, Dims::encoder_layers, source, model, heads, key, hidden>;
@@ -265,9 +267,8 @@ public:
                         std::source_location at = std::source_location::current()) const {
     auto& m = sources.source.machine();
     no_gradient const guard{m};
-    auto const encoded = encode(sources, {}, at);
-    auto const terms   = sources.source_terms();
-    auto caches        = decoder.caches(encoded, at);
+    auto caches      = start(sources, at);
+    auto const terms = sources.source_terms();
     return [&]<Dimension... Batch>(shape<Batch...>) {
       using one  = tensor<std::int32_t, L, Batch..., next_position>;
       using mine = tensor<std::int32_t, L, Batch..., target>;
@@ -286,6 +287,32 @@ public:
       }
       return found;
     }(without<typename std::remove_cvref_t<decltype(sources.source)>::shape_type, shape<source>>{});
+  }
+
+  /// The dimension of the one position that a step of decoding computes.
+  struct next_position : dim<1> {};
+
+  /// What decoding keeps, before the first step: keys and values of the sources, and room for those of the
+  /// targets, which have the dimensions `Beams...` after those of the batch. All targets of a source see the
+  /// same keys and values of it.
+  template<Dimension... Beams, class Sources>
+  constexpr auto start(Sources const& sources,
+                       std::source_location at = std::source_location::current()) const {
+    auto const encoded = encode(sources, {}, at);
+    return decoder.template caches<Beams...>(encoded, at);
+  }
+
+  /// One step of decoding: the scores of the ids at position `i` of the targets, along `vocab`, where `before`
+  /// has the ids of the position before it (0 before the first), along `next_position`. `caches` are those of
+  /// `start` and of the steps before, `terms` those of the sources. The scores are those of all positions at
+  /// once. No gradient is wanted of a step: its caller holds a `no_gradient`.
+  template<class Ids, class Caches, class Terms>
+  constexpr auto next_scores(Ids const& before, extent i, Caches& caches, Terms const& terms,
+                             std::source_location at = std::source_location::current()) const {
+    auto const place =
+        iota<std::int32_t, L, next_position>(before.machine(), at) + static_cast<std::int32_t>(i);
+    auto const x = embedded(before, target_positions, place, {}, at);
+    return tokens.logits(decoder.template extend<next_position>(x, caches, i, terms, at), at);
   }
 
   constexpr auto parameters() {
@@ -313,18 +340,6 @@ private:
   static constexpr Side made(machine<L>& m, depth d, streams& seeds) {
     if constexpr (Of::layers == any_depth) return Side{m, d, seeds, Dims::stddev};
     else return Side{m, seeds, Dims::stddev};
-  }
-
-  struct next_position : dim<1> {};
-
-  /// The scores of position `i`, where the id before it is known.
-  template<class Ids, class Caches, class Terms>
-  constexpr auto next_scores(Ids const& before, extent i, Caches& caches, Terms const& terms,
-                             std::source_location at) const {
-    auto const place =
-        iota<std::int32_t, L, next_position>(before.machine(), at) + static_cast<std::int32_t>(i);
-    auto const x = embedded(before, target_positions, place, {}, at);
-    return tokens.logits(decoder.template extend<next_position>(x, caches, i, terms, at), at);
   }
 
   template<class Ids, class Positions, class Places>
