@@ -1,5 +1,5 @@
 // An encoder and decoder that learn to write words backwards: pairs that are packed into rows, a loss over
-// the ids that count, dropout, micro-batches, greedy decoding.
+// the ids that count, dropout, micro-batches, greedy decoding, beam search.
 // Run:    examples/processes 4 build/release/examples/backwards
 // Prints: the loss while it learns, and words with what it makes of them.
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <meshtf/meshtf.hpp>
-#include <meshtf/nn/seq2seq.hpp>
+#include <meshtf/nn/beam_search.hpp>
 
 using namespace meshtf;
 
@@ -24,6 +24,7 @@ struct model : dim<32> {};
 struct heads : dim<4> {};
 struct key : dim<8> {};
 struct hidden : dim<64> {};
+struct beam : dim<3> {};
 
 struct rows : axis<2> {};
 struct cols : axis<2> {};
@@ -133,5 +134,13 @@ int main(int argc, char** argv) {
     if (is_first && row < 4) std::printf("%s %s\n", word.c_str(), made.c_str());
   }
   if (is_first) std::printf("%d of %d words are right\n", right, int{batch::size});
+
+  nn::source_rows const sources{words.source, words.source_segments};
+  auto const [found, scores] = nn::beam_search<beam>(net, sources, end_of_word, {.length_penalty = 0.6});
+  auto hypotheses            = to_global(found);
+  auto const ranks           = to_global(scores);
+  hypotheses.reshape({std::size_t{batch::size * beam::size}, std::size_t{target::size}});
+  for (std::size_t j = 0; is_first && j < std::size_t{beam::size}; ++j)  // of the first word
+    std::printf("%s %.2f\n", letters(hypotheses, j).c_str(), double{ranks(0, j)});
   return right >= 12 ? 0 : 1;
 }

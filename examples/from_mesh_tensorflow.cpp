@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <meshtf/meshtf.hpp>
+#include <meshtf/nn/beam_search.hpp>
 #include <meshtf/search/search.hpp>
 
 using namespace meshtf;
@@ -743,6 +744,40 @@ void plain_layers(process_mesh<grid>& m) {
   auto const y = crosses(x, encoded, with_mask(visible));
 }
 
+struct beam : dim<4> {};
+struct words : dim<6> {};
+struct translation : nn::seq2seq_dims<words, length, vocab, model, heads, key, hidden> {
+  static constexpr int encoder_layers = 1;
+  static constexpr int decoder_layers = 1;
+};
+
+void sequences_of_sequences(process_mesh<grid>& m) {
+  using L = mixed;
+
+  //= transformer.Bitransformer, make_bitransformer(...) ||
+  //= nn.Transformer(12, 4, 1, 1, 16, norm_first=True)
+  nn::seq2seq<float, L, translation> net{m, 1};
+
+  auto const source = broadcast<batch, words>(iota<int, L, words>(m) + 3);
+  auto const target = broadcast<batch, length>(iota<int, L, length>(m) + 1);
+  //= inputs, inputs_segmentation, targets, targets_segmentation of packed examples
+  nn::packed_pairs const pairs{source, source * 0 + 1, target, target * 0 + 1};
+
+  //= bitransformer.call_simple(inputs, targets, compute_loss=True, ...)
+  auto const loss = net.loss(pairs, {.terms = {.z_loss = 1e-4}}) / net.count(pairs);
+
+  //= mtf.beam_search.greedy_decode(logits_fn, initial_ids, temperature=0.0) || model.generate(source) ||
+  //= decoding.temperature_sample(inputs, cache, tokens_to_logits, eos_id=1, temperature=0) of t5x
+  auto const likely = net.greedy(nn::source_rows{source, not_equal(source, 0)}, 1);
+
+  //= mtf.beam_search.beam_search(logits_fn, initial_ids, alpha=0.6, states=states, eos_id=1) ||
+  //= model.generate(source, num_beams=4, num_return_sequences=4) ||
+  //= decoding.beam_search(inputs, cache, tokens_to_logits, eos_id=1, num_decodes=4, alpha=0.6) of t5x
+  auto const [ids, scores] =
+      nn::beam_search<beam>(net, nn::source_rows{source, not_equal(source, 0)}, 1, {.length_penalty = 0.6});
+  backward(loss);
+}
+
 //# Training
 struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -935,6 +970,7 @@ int main(int argc, char** argv) {
   functions(m);
   loops(m);
   plain_layers(m);
+  sequences_of_sequences(m);
   training<mixed> t{m};
   settings(t, 0);
   float const loss = t.step().value();
