@@ -1,5 +1,5 @@
-// Beam search: scores are those of whole passes, hypotheses those of an enumeration and of every layout, and
-// no key is sent.
+// Beam search: steps are those of whole passes, hypotheses those of a search by hand, of an enumeration and
+// of every layout; no key is sent.
 // test: processes 1 4
 #include <algorithm>
 #include <cmath>
@@ -183,19 +183,66 @@ void check_steps(double tolerance) {
   }
 }
 
-/// The scores are those that passes over all positions give to the ids.
-template<Dimension Beam>
-void check_scores(int end, nn::beam_options options) {
-  auto const net = model_of<dims, whole>(one_process());
-  auto const h   = search<Beam, whole>(one_process(), end, options);
-  for (std::size_t j = 0; j < std::size_t{Beam::size}; ++j) {
-    std::vector<std::vector<int>> targets;
-    for (std::size_t b = 0; b < 4; ++b) targets.push_back(h.number(b * std::size_t{Beam::size} + j));
-    auto const sums = log_probabilities_of(net, targets, end);
-    for (std::size_t b = 0; b < 4; ++b) {
-      double const penalty = penalty_of(length_of(targets[b], end), options.length_penalty);
-      check_near(h.scores[b * std::size_t{Beam::size} + j], sums[b] / penalty, 1e-12);
+struct ranked {
+  double score;
+  std::vector<int> ids;
+};
+bool is_better(ranked const& x, ranked const& y) { return x.score > y.score; }
+
+/// The live hypotheses of one source go on: `each` has the log probabilities of the next id of each.
+void advance(std::vector<ranked>& live, std::vector<ranked>& ended,
+             std::vector<std::vector<double>> const& each, std::size_t place, int end, double penalty) {
+  std::size_t const beams = live.size();
+  std::vector<ranked> all;
+  for (std::size_t j = 0; j < beams; ++j)
+    for (std::size_t v = 0; v < each[j].size(); ++v) {
+      all.push_back({live[j].score + each[j][v], live[j].ids});
+      all.back().ids[place] = static_cast<int>(v);
     }
+  std::sort(all.begin(), all.end(), is_better);
+  live.clear();
+  for (std::size_t c = 0; live.size() < beams; ++c)
+    if (all[c].ids[place] != end) live.push_back(all[c]);
+    else if (c < beams) ended.push_back({all[c].score / penalty, all[c].ids});
+}
+
+/// A search of all steps, without a cache.
+template<Dimension Beam>
+std::vector<std::vector<ranked>> searched_by_hand(int end, double exponent) {
+  std::size_t const beams = Beam::size;
+  auto const net          = model_of<dims, whole>(one_process());
+  std::vector<std::vector<ranked>> ended(4);
+  std::vector<std::vector<ranked>> live(4, std::vector<ranked>(beams, {-1e9, std::vector<int>(7, 0)}));
+  for (auto& of_source : live) of_source[0].score = 0;
+  for (std::size_t i = 0; i < 7; ++i) {
+    std::vector<std::vector<std::vector<double>>> each(4);
+    for (std::size_t j = 0; j < beams; ++j) {
+      auto const next =
+          log_probabilities(net, {live[0][j].ids, live[1][j].ids, live[2][j].ids, live[3][j].ids});
+      for (std::size_t b = 0; b < 4; ++b) {
+        each[b].emplace_back();
+        for (std::size_t v = 0; v < 12; ++v) each[b].back().push_back(next(b, i, v));
+      }
+    }
+    for (std::size_t b = 0; b < 4; ++b)
+      advance(live[b], ended[b], each[b], i, end, penalty_of(i + 1, exponent));
+  }
+  for (std::size_t b = 0; b < 4; ++b) {
+    std::sort(ended[b].begin(), ended[b].end(), is_better);
+    for (ranked const& l : live[b]) ended[b].push_back({l.score / penalty_of(7, exponent), l.ids});
+    ended[b].resize(beams);
+  }
+  return ended;
+}
+
+void check_equal(found_hypotheses const& found, std::vector<std::vector<ranked>> const& expected) {
+  std::size_t const beams = expected[0].size();
+  REQUIRE(found.scores.size() == 4 * beams);
+  for (std::size_t i = 0; i < 4 * beams; ++i) {
+    INFO("source " << i / beams << ", hypothesis " << i % beams);
+    ranked const& e = expected[i / beams][i % beams];
+    check_near(found.scores[i], e.score, 1e-12 * std::abs(e.score));
+    CHECK(found.number(i) == e.ids);
   }
 }
 
@@ -204,11 +251,6 @@ struct few_targets : dim<3> {};
 struct few_ids : dim<4> {};
 struct all_beams : dim<40> {};
 using tiny = dims_of<few_targets, few_ids>;
-
-struct ranked {
-  double score;
-  std::vector<int> ids;
-};
 
 /// All hypotheses of each source: those that end, then those that are cut, each from the best on.
 std::vector<std::vector<ranked>> all_hypotheses(int end, double exponent) {
@@ -226,26 +268,12 @@ std::vector<std::vector<ranked>> all_hypotheses(int end, double exponent) {
     for (std::size_t b = 0; b < 4; ++b)
       (ends ? ended : cut)[b].push_back({sums[b] / penalty_of(length, exponent), ids});
   }
-  auto const better = [](ranked const& x, ranked const& y) { return x.score > y.score; };
   for (std::size_t b = 0; b < 4; ++b) {
-    std::sort(ended[b].begin(), ended[b].end(), better);
-    std::sort(cut[b].begin(), cut[b].end(), better);
+    std::sort(ended[b].begin(), ended[b].end(), is_better);
+    std::sort(cut[b].begin(), cut[b].end(), is_better);
     ended[b].insert(ended[b].end(), cut[b].begin(), cut[b].end());
   }
   return ended;
-}
-
-void compare_with_all(int end, double exponent) {
-  auto const expected = all_hypotheses(end, exponent);
-  auto const h        = search<all_beams, whole, tiny>(one_process(), end, {.length_penalty = exponent});
-  for (std::size_t b = 0; b < 4; ++b) {
-    REQUIRE(expected[b].size() == 40);
-    for (std::size_t j = 0; j < 40; ++j) {
-      INFO("source " << b << ", hypothesis " << j);
-      check_near(h.scores[40 * b + j], expected[b][j].score, 1e-12);
-      CHECK(h.number(40 * b + j) == expected[b][j].ids);
-    }
-  }
 }
 
 /// Whether scores are equal to 1e-6 and ids too, but for ties: where they differ, the hypothesis stands in
@@ -348,16 +376,23 @@ TEST_CASE("scores of each step are those of all positions at once", "[1]") {
   check_steps<float>(1e-5);
 }
 
-TEST_CASE("scores are those of passes over all positions at once", "[1]") {
-  check_scores<beam>(10, {.length_penalty = 0});
-  check_scores<beam>(10, {.length_penalty = 0.6});
-  check_scores<beam>(7, {.length_penalty = 2});
-  check_scores<one_beam>(7, {.length_penalty = 0.6});
+TEST_CASE("a search without caches that runs all steps finds the same", "[1]") {
+  for (int end : {0, 7, 10})
+    for (double exponent : {0.0, 0.6, 4.0}) {
+      INFO("end " << end << ", length penalty " << exponent);
+      check_equal(search<beam, whole>(one_process(), end, {.length_penalty = exponent}),
+                  searched_by_hand<beam>(end, exponent));
+    }
 }
 
 TEST_CASE("with room for all hypotheses it finds what an enumeration finds", "[1]") {
   for (int end : {1, 3})
-    for (double exponent : {0.0, 0.6, 3.0}) compare_with_all(end, exponent);
+    for (double exponent : {0.0, 0.6, 3.0}) {
+      INFO("end " << end << ", length penalty " << exponent);
+      auto const expected = all_hypotheses(end, exponent);
+      CHECK(expected[0].size() == std::size_t{all_beams::size});
+      check_equal(search<all_beams, whole, tiny>(one_process(), end, {.length_penalty = exponent}), expected);
+    }
 }
 
 TEST_CASE("one beam without a length penalty is greedy decoding", "[1]") {
