@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <utility>
 
 #include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/linear.hpp>
@@ -154,8 +155,8 @@ struct attention {
       auto const q   = query(x, at);
       auto const k   = key(x, at);
       auto const v   = value(x, at);
-      cache.keys     = write<positions>(cache.keys, k, first, at);
-      cache.values   = write<positions>(cache.values, v, first, at);
+      cache.keys     = write<positions>(std::move(cache.keys), k, first, at);
+      cache.values   = write<positions>(std::move(cache.values), v, first, at);
       options.causal = true;
       options.first  = first;
       return attended<Step>(q, cache, terms, options, at);

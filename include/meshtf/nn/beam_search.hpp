@@ -138,10 +138,10 @@ struct beams {
     auto const first  = top_k<candidate, kept>(going, largest, at);
     auto const chosen = gather<candidate>(parent, first.index, at);
     auto const added  = gather<candidate>(best.id, first.index, at);
-    auto const before = beams_of<Beam>(ids, chosen, at);
+    auto before       = beams_of<Beam>(ids, chosen, at);
     scores            = rename<kept, Beam>(first.value, at);
     last              = as_last<Beam>(rename<kept, Beam>(added, at), at);
-    ids               = write<target>(before, last, i, at);
+    ids               = write<target>(std::move(before), last, i, at);
     return chosen;
   }
 
@@ -205,8 +205,8 @@ private:
     auto const all_of  = where(ends, best.score / static_cast<T>(penalty), none, at);
     auto const score   = slice<candidate, kept>(all_of, 0, at);
     auto const id      = slice<candidate, kept>(best.id, 0, at);
-    auto const before  = gather<Beam>(ids, slice<candidate, kept>(parent, 0, at), at);
-    auto const longer  = write<target>(before, as_last<kept>(id, at), i, at);
+    auto before        = gather<Beam>(ids, slice<candidate, kept>(parent, 0, at), at);
+    auto const longer  = write<target>(std::move(before), as_last<kept>(id, at), i, at);
     auto const scored  = concat<both>(ended_scores, score);
     auto const written = concat<both>(ended_ids, longer);
     auto const first   = top_k<both, kept>(scored, largest, at);

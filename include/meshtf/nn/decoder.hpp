@@ -148,12 +148,14 @@ struct decoder {
     using batches = without<typename Y::shape_type, shape<Memory, MemoryModel>>;
     auto& m       = memory.machine();
     return [&]<Dimension... Batch>(shape<Batch...>) {
-      using own  = decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch...,
-                                                                            Shared...>(m));
+      using own =
+          decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(
+              m));
       using seen = decltype(blocks[0].cross.cache(memory, at));
       decoder_caches<own, seen> made;
       for (block const& b : blocks) {
-        made.own.push_back(b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
+        made.own.push_back(
+            b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
         made.memory.push_back(b.cross.cache(memory, at));
       }
       return made;

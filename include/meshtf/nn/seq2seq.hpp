@@ -279,7 +279,7 @@ public:
         auto const scores    = next_scores(before, i, caches, terms, at);
         auto const best      = argmax<vocab>(scores, at);
         before               = where(ended, std::int32_t{0}, best, at);
-        found                = write<target>(found, before, i, at);
+        found                = write<target>(std::move(found), before, i, at);
         ended                = logical_or(ended, meshtf::equal(before, end, at), at);
         auto const all_ended = all(ended, at);
         if constexpr (machine<L>::computes)
@@ -302,10 +302,10 @@ public:
     return decoder.template caches<Beams...>(encoded, at);
   }
 
-  /// One step of decoding: the scores of the ids at position `i` of the targets, along `vocab`, where `before`
-  /// has the ids of the position before it (0 before the first), along `next_position`. `caches` are those of
-  /// `start` and of the steps before, `terms` those of the sources. The scores are those of all positions at
-  /// once. No gradient is wanted of a step: its caller holds a `no_gradient`.
+  /// One step of decoding: the scores of the ids at position `i` of the targets, along `vocab`, where
+  /// `before` has the ids of the position before it (0 before the first), along `next_position`. `caches` are
+  /// those of `start` and of the steps before, `terms` those of the sources. The scores are those of all
+  /// positions at once. No gradient is wanted of a step: its caller holds a `no_gradient`.
   template<class Ids, class Caches, class Terms>
   constexpr auto next_scores(Ids const& before, extent i, Caches& caches, Terms const& terms,
                              std::source_location at = std::source_location::current()) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
@@ -40,6 +41,14 @@ constexpr void copy_to_write(tensor<T, L, X...> const& x, tensor<T, L, X...>& z,
   }
   m.copy(x.size, from, z.handle()->data());
 }
+
+/// Whether a part may be written into a tensor itself: it is a finished value of the same kind, and each
+/// process knows when it is compiled how many elements there are.
+template<class X, class P>
+inline constexpr bool operands_fit_in_place = false;
+template<class T, class L, class... X, class... P>
+inline constexpr bool operands_fit_in_place<tensor<T, L, X...>, tensor<T, L, P...>> =
+    !(CountedDimension<X> || ...);
 
 /// The result of `write` of tensors.
 template<class D, class Plan, class T, class L, class... X, class... P>
@@ -111,6 +120,27 @@ template<Dimension D, detail::Operand X, detail::Operand P>
       return detail::with_part<D, plan>(detail::local_terms(x), detail::local_terms(part), first);
     }
   }
+}
+
+/// Of a tensor that is given up, `write<length>(std::move(keys), key, now)`: its own elements are replaced if
+/// nobody else holds them and no gradient flows, and nothing else is copied. Otherwise it is as above.
+template<Dimension D, Element T, class L, Dimension... X, detail::Operand P>
+[[nodiscard]] constexpr auto write(tensor<T, L, X...>&& x, P const& part, extent first,
+                                   std::source_location at = std::source_location::current()) {
+  using all  = tensor<T, L, X...>;
+  using plan = write_plan<actual<L>, shape<X...>, D, detail::shape_in<P>>;
+  if constexpr (accepted<typename plan::verdict> && detail::operands_fit_in_place<all, P>) {
+    auto& m         = x.machine();
+    extent const n  = m.counted().template of<typename plan::own>();
+    bool const here = first >= 0 && first + n <= m.counted().template of<D>();
+    if (here && x.handle().alone() && !detail::wants_gradient(x, part)) {
+      m.begin_operation("write", at);
+      detail::expect_one_mesh(m, part.machine());
+      m.run(task::write_part<T>{first}, plan::part, x.data_to_write(), part.data());
+      return x.without_slot();
+    }
+  }
+  return write<D>(std::as_const(x), part, first, at);
 }
 
 MESHTF_ACCEPT_REJECTED(write)
