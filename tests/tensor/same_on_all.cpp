@@ -23,6 +23,14 @@ TEST_CASE(
   });
 }
 
+// also where the search for layouts is included, whose meshes have axes that it has yet to choose
+static_assert(joining_axes<mesh<>> == 0 && joining_axes<mesh<axis<1>>> == 0);
+
+TEST_CASE("a mesh without axes is one process, which asks nobody") {
+  process_mesh<mesh<>> m{MPI_COMM_SELF};
+  CHECK(same_on_all(m, 3) == 3);
+}
+
 TEST_CASE("another number of iterations than the price assumes is seen") {
   if (boost::mpi::communicator{}.size() != 2) return;
   auto& m            = processes<pair>();

@@ -109,9 +109,10 @@ struct undecided_condition {
 
 namespace detail {
 
-template<class... D>
-inline constexpr axis_set joining<mesh<undecided_axis<D>...>> =
-    every_axis | ((axis_set{1} << sizeof...(D)) - 1);
+// at least one: a mesh without axes is one process, which nothing joins
+template<class First, class... D>
+inline constexpr axis_set joining<mesh<undecided_axis<First>, undecided_axis<D>...>> =
+    every_axis | ((axis_set{2} << sizeof...(D)) - 1);
 
 template<class D, class... Open>
 inline constexpr undecided_dim opened{D::size, position_of<D, Open...>() < int{sizeof...(Open)}
