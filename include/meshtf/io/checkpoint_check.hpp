@@ -349,7 +349,10 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   checkpoint_contents contents;
   check.format(of_training);
   if (of_training || (is_ours(file.header()) && check.has("step")))
-    contents.position = {check.whole_number("step"), check.whole_number("seed"), check.run()};
+    contents.position = {.step       = check.whole_number("step"),
+                         .seed       = check.whole_number("seed"),
+                         .run        = check.run(),
+                         .vocabulary = check.has("vocabulary") ? check.whole_number("vocabulary") : 0};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [min_value, max_value] = numbers_of<Optimizer>();
   Optimizer::for_each_number(opt, [&](char const* name, double) {

@@ -239,6 +239,7 @@ std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer cons
     about.emplace_back("step", std::to_string(position->step));
     about.emplace_back("seed", std::to_string(position->seed));
     if (position->run != 0) about.emplace_back(run_key, spelled_run(position->run));
+    if (position->vocabulary != 0) about.emplace_back("vocabulary", std::to_string(position->vocabulary));
   }
   if (*Optimizer::kind != '\0') about.emplace_back("optimizer", Optimizer::kind);
   Optimizer::for_each_number(opt, [&](char const* name, double x) {

@@ -27,10 +27,14 @@ inline namespace v0 {
 ///
 /// `run` is the identity of the training, by which its log knows it. `log_to` makes it, `save` writes it into
 /// the checkpoint, and `load` gives it back; it is 0 if the training has no log.
+///
+/// `vocabulary` is the hash of the vocabulary that the ids are of (`sentencepiece_tokenizer::hash`), for the
+/// program to compare: 0 where there is none, or the file names none.
 struct training_position {
-  std::uint64_t step = 0;
-  std::uint64_t seed = 0;
-  std::uint64_t run  = 0;
+  std::uint64_t step       = 0;
+  std::uint64_t seed       = 0;
+  std::uint64_t run        = 0;
+  std::uint64_t vocabulary = 0;
 
   friend constexpr bool operator==(training_position const&, training_position const&) = default;
 };
