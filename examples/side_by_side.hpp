@@ -2,7 +2,6 @@
 // the compiler promised.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdarg>
@@ -48,7 +47,8 @@ struct layouts {
 template<class M, class Rows, class Cols>
 class side_by_side {
 public:
-  explicit side_by_side(meshtf::process_mesh<M>& m) : machine_{m} {
+  /// Of `steps` steps each, 2 at least.
+  explicit side_by_side(meshtf::process_mesh<M>& m, std::size_t steps = 5) : machine_{m}, steps_{steps} {
     say(m, "                        bytes a step along rows  bytes a step along cols   seconds\n");
     say(m, "layout          loss    promised        counted    promised      counted    a step\n");
   }
@@ -63,7 +63,7 @@ public:
     machine_.agree(promised);  // another binary on some processes would promise something else
     machine_.agree(parameters(program.net));
 
-    trial losses{};
+    trial losses(steps_);
     next();
     // the same step, as it happens
     auto const counted =
@@ -71,12 +71,12 @@ public:
 
     machine_.world().barrier();  // the time of all processes, not of the one that is ahead
     auto const start = wall_clock::now();
-    for (std::size_t i = 1; i < steps; ++i) {
+    for (std::size_t i = 1; i < steps_; ++i) {
       next();
       losses[i] = program.step().value();
     }
     machine_.world().barrier();
-    double const seconds = seconds_since(start) / (steps - 1);
+    double const seconds = seconds_since(start) / static_cast<double>(steps_ - 1);
 
     say(machine_, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(),
         promised.template bytes_sent<Rows>(), counted.template bytes_sent<Rows>(),
@@ -101,7 +101,7 @@ public:
   /// most `tolerance`.
   void finish(float tolerance = 1e-5F) const {
     for (auto const& losses : trials_)
-      for (std::size_t i = 0; i < steps; ++i)
+      for (std::size_t i = 0; i < steps_; ++i)
         if (!(std::abs(losses[i] / trials_[0][i] - 1) <= tolerance))
           throw meshtf::software_error("expected equal losses under all layouts, got " +
                                        std::to_string(trials_[0][i]) + " and " + std::to_string(losses[i]) +
@@ -112,10 +112,10 @@ public:
   }
 
 private:
-  static constexpr std::size_t steps = 5;
-  using trial                        = std::array<float, steps>;  // the loss of each step
+  using trial = std::vector<float>;  // the loss of each step
 
   meshtf::process_mesh<M>& machine_;
+  std::size_t steps_;
   std::vector<trial> trials_;
   std::vector<row> rows_;
 };
