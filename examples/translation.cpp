@@ -2,18 +2,17 @@
 //
 // With four processes first a few steps under each of three layouts: the losses must be equal, and what each
 // layout sends must be what the compiler promised. Then training under one of them.
-// Two sizes are two programs. One binary for 1, 2, 4, 8 or 16 processes.
-// Run:    examples/processes 2 build/release/examples/translation_tiny   (examples/translate makes the text
-// and the vocabulary, builds it and runs it) Prints: a table of the layouts, promised and counted, then the
-// losses of the training and on dev.tsv; with
+// Two sizes are two programs: tiny for 1, 2 or 4 processes, base for 8 and 16 too.
+// Run:    examples/processes 2 build/release/examples/translation_tiny   (examples/translate makes the text,
+// builds it and runs it)
+// Prints: a table of the layouts, promised and counted, then the losses of the training and on dev.tsv; with
 // --translate, how many sentences it has translated.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <iterator>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <system_error>
@@ -57,12 +56,35 @@ struct model_size {
   long pace;  // of the loss on dev.tsv, in steps
 };
 // A step has as many target positions as batch * target. A French side has 1.17 times the ids of an English
-// one, so rows of 112 and 128 positions fill up together.
-// clang-format off
-//                                               layers pieces width heads key source target batch rate warmup steps pace
-[[maybe_unused]] constexpr model_size tiny{"tiny",   2,  2000,  128,    4, 32,   112,   128,   16, 4e-3,   200, 1500,  250};
-[[maybe_unused]] constexpr model_size base{"base",   3,  8000,  256,    4, 64,   112,   128,   32, 2e-3,   400, 4800,  200};
-// clang-format on
+// one, so both sides of a row fill up together.
+[[maybe_unused]] constexpr model_size tiny{.name   = "tiny",
+                                           .layers = 2,
+                                           .pieces = 2000,
+                                           .model  = 128,
+                                           .heads  = 4,
+                                           .key    = 32,
+                                           .source = 80,
+                                           .target = 96,
+                                           .batch  = 16,
+                                           .rate   = 4e-3,
+                                           .warmup = 200,
+                                           .steps  = 1500,
+                                           .pace   = 250};
+// 900 teraflop are 4,700 steps, 12 epochs. A step has few targets, 4,096, since many small steps learn more
+// of so few pairs than half as many large ones.
+[[maybe_unused]] constexpr model_size base{.name   = "base",
+                                           .layers = 3,
+                                           .pieces = 8000,
+                                           .model  = 256,
+                                           .heads  = 4,
+                                           .key    = 64,
+                                           .source = 112,
+                                           .target = 128,
+                                           .batch  = 32,
+                                           .rate   = 2e-3,
+                                           .warmup = 400,
+                                           .steps  = 4700,
+                                           .pace   = 200};
 constexpr model_size size = MODEL_SIZE;
 
 // clang-format off
@@ -229,11 +251,17 @@ teraflop count_flops(meshtf::machine<L>& m, text_of_pairs const& text, text_of_p
   return {all(step), all(evaluation)};
 }
 
-bool has_checkpoint(std::string const& folder) {
-  std::error_code failed;
-  for (auto const& entry : std::filesystem::directory_iterator{folder, failed})
-    if (entry.path().extension() == ".safetensors") return true;
-  return false;
+/// One process looks.
+template<class M>
+bool any_checkpoint(meshtf::process_mesh<M> const& m, std::string const& folder) {
+  int found = 0;
+  if (m.rank() == 0 && !folder.empty()) {
+    std::error_code failed;
+    for (auto const& entry : std::filesystem::directory_iterator{folder, failed})
+      if (entry.path().extension() == ".safetensors") found = 1;
+  }
+  boost::mpi::broadcast(m.world(), found, 0);
+  return found != 0;
 }
 
 /// Errors: `data_error` if the checkpoint is of another vocabulary.
@@ -251,52 +279,11 @@ void check_vocabulary(meshtf::training_position const& position, vocabulary cons
                            ", or another folder");
 }
 
-/// Goes on from a checkpoint: the model, the optimizer and the place in the text become its own.
-template<meshtf::Layout L>
-meshtf::training_position resume(training<L>& t, vocabulary const& words, options const& chosen) {
-  auto const at = meshtf::load(t.net.parameters(), t.opt, chosen.checkpoint);
-  check_vocabulary(at, words, chosen);
-  if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
-    throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " +
-                              chosen.checkpoint + ", got " + std::to_string(*chosen.seed) +
-                              ": leave --seed out");
-  t.how.dropout.random = {.seed = at.seed, .stream = at.step};
-  return at;
-}
-
 /// What there is to train with.
 struct texts {
   vocabulary const& words;
   text_of_pairs training;
   text_of_pairs dev;
-};
-
-/// The least loss on dev.tsv so far, whose parameters are in the folder `best` below that of the checkpoints.
-template<meshtf::Layout L>
-class best_parameters {
-public:
-  best_parameters(training<L>& t, texts const& text, std::vector<row_of_pairs> const& rows,
-                  options const& chosen)
-      : folder_{chosen.checkpoint.empty() ? "" : chosen.checkpoint + "/best"} {
-    auto& m      = t.from.machine();
-    int is_there = m.rank() == 0 && !folder_.empty() && has_checkpoint(folder_) ? 1 : 0;
-    boost::mpi::broadcast(m.world(), is_there, 0);
-    if (is_there == 0) return;
-    check_vocabulary(meshtf::load(t.net.parameters(), folder_), text.words, chosen);
-    least_ = evaluate(t, text.dev, rows);
-  }
-
-  /// True if it is the least.
-  bool add(training<L>& t, double loss, meshtf::training_position const& at) {
-    if (!(loss < least_)) return false;
-    least_ = loss;
-    if (!folder_.empty()) meshtf::save(t.net.parameters(), at, folder_);
-    return true;
-  }
-
-private:
-  std::string folder_;
-  double least_ = std::numeric_limits<double>::infinity();
 };
 
 /// Ends a training by the clock of one process, at the same step on all.
@@ -308,86 +295,144 @@ bool time_is_over(meshtf::process_mesh<M> const& m, options const& chosen, wall_
   return over != 0;
 }
 
+/// Errors: `usage_error` if the teraflop do not pay for a step.
 long steps_of(options const& chosen, teraflop const& cost) {
   if (chosen.tflop == 0) return chosen.steps == 0 ? size.steps : chosen.steps;
-  long steps = static_cast<long>(static_cast<double>(chosen.tflop) / cost.of_step);
-  while (steps > 1 && cost.after(steps, chosen.pace) > static_cast<double>(chosen.tflop)) --steps;
+  auto steps = static_cast<long>(static_cast<double>(chosen.tflop) / cost.of_step);
+  while (steps > 0 && cost.after(steps, chosen.pace) > static_cast<double>(chosen.tflop)) --steps;
+  if (steps == 0)
+    throw meshtf::usage_error("expected teraflop for a step of " + std::to_string(cost.of_step) +
+                              " or more after --tflop, got " + std::to_string(chosen.tflop) +
+                              ": for example --tflop 900");
   return chosen.steps == 0 ? steps : std::min(steps, chosen.steps);
 }
 
-/// What a line of progress says, since the line before it.
-struct since_last_line {
-  double loss    = 0;
-  double targets = 0;
-  double seconds = 0;
-  long steps     = 0;
-};
-
+/// A training from its beginning, or from its newest checkpoint, to its last step.
 template<meshtf::Layout L>
-void train(meshtf::machine<L>& m, texts const& text, options const& chosen, wall_clock::time_point start) {
-  auto const dev_rows = rows_in_order(text.dev);
-  auto const cost     = count_flops<L>(m, text.training, text.dev, dev_rows);
-  auto const steps    = steps_of(chosen, cost);
-  meshtf::training_position at{.step       = 0,
-                               .seed       = static_cast<std::uint64_t>(chosen.seed.value_or(1)),
-                               .vocabulary = text.words.pieces.hash()};
-  training<L> t{m, at.seed};
-  best_parameters<L> best{t, text, dev_rows, chosen};
-  int is_there = m.rank() == 0 && !chosen.checkpoint.empty() && has_checkpoint(chosen.checkpoint) ? 1 : 0;
-  boost::mpi::broadcast(m.world(), is_there, 0);
-  if (is_there != 0) at = resume(t, text.words, chosen);
-  m.agree(t.net.parameters());
-  auto const first = static_cast<long>(at.step);
-  auto batches     = batches_of(text.training, at.seed);
-  say(m, "%zu pairs in %zu rows of %ld and %ld positions, %.1f %% of which are wasted\n",
-      text.training.pairs.size(), batches.rows(), static_cast<long>(source::size),
-      static_cast<long>(target::size), 100 * batches.wasted());
-  batches.seek(at.step);
-  say(m, "training under %s on %d processes: steps %ld to %ld of %ld rows each, %.4f Tflop a step\n",
-      name<L>.c_str(), m.world().size(), first + 1, steps, static_cast<long>(batch::size), cost.of_step);
+class training_run {
+public:
+  training_run(meshtf::machine<L>& m, texts const& text, options const& chosen)
+      : machine_{m},
+        text_{text},
+        chosen_{chosen},
+        dev_rows_{rows_in_order(text.dev)},
+        cost_{count_flops<L>(m, text.training, text.dev, dev_rows_)},
+        steps_{steps_of(chosen, cost_)},
+        at_{.step       = 0,
+            .seed       = static_cast<std::uint64_t>(chosen.seed.value_or(1)),
+            .vocabulary = text.words.pieces.hash()},
+        t_{m, at_.seed},
+        best_{chosen.checkpoint.empty() ? "" : chosen.checkpoint + "/best"} {
+    if (any_checkpoint(m, chosen.checkpoint)) resume();
+    m.agree(t_.net.parameters());
+  }
 
-  auto const rate = schedule(steps);
-  progress shown{m.rank() == 0, first, steps, chosen.every, chosen.plain};
-  since_last_line so_far;
-  double dev_loss = 0;
-  auto const save = [&](long step) {
-    at.step = static_cast<std::uint64_t>(step);
-    if (!chosen.checkpoint.empty()) meshtf::save(t.net.parameters(), t.opt, at, chosen.checkpoint);
-  };
-  for (long step = first; step < steps;) {
+  /// Up to the last step, or until the minutes are over.
+  void go(wall_clock::time_point start) {
+    auto batches = batches_of(text_.training, at_.seed);
+    say_beginning(batches);
+    batches.seek(at_.step);
+    auto const first = static_cast<long>(at_.step);
+    auto const rate  = schedule(steps_);
+    progress shown{machine_.rank() == 0, first, steps_, chosen_.every, chosen_.plain};
+    for (long step = first; step < steps_;) {
+      t_.opt.rate = rate(step);
+      take_step(batches);
+      at_.step        = static_cast<std::uint64_t>(++step);
+      bool const ends = time_is_over(machine_, chosen_, start);
+      if (step % chosen_.pace == 0 || step == steps_ || ends) save();
+      if (step % chosen_.pace == 0 || step == steps_) look_at_dev();
+      if (shown.at(step)) say_line(shown, batches);
+      if (ends && step < steps_) {
+        say(machine_, "%ld minutes are over after step %ld of %ld\n", chosen_.minutes, step, steps_);
+        break;
+      }
+    }
+    if (!chosen_.checkpoint.empty()) say(machine_, "saved in %s\n", chosen_.checkpoint.c_str());
+  }
+
+private:
+  /// The model, the optimizer and the place in the text become those of the checkpoint. What its least loss
+  /// on dev.tsv was, its best parameters tell.
+  void resume() {
+    auto& opt = t_.opt;
+    if (any_checkpoint(machine_, best_)) {
+      check_vocabulary(meshtf::load(t_.net.parameters(), best_), text_.words, chosen_);
+      least_ = evaluate(t_, text_.dev, dev_rows_);
+    }
+    at_ = meshtf::load(t_.net.parameters(), opt, chosen_.checkpoint);
+    check_vocabulary(at_, text_.words, chosen_);
+    if (chosen_.seed && at_.seed != static_cast<std::uint64_t>(*chosen_.seed))
+      throw meshtf::usage_error("expected --seed " + std::to_string(at_.seed) + ", that of the training in " +
+                                chosen_.checkpoint + ", got " + std::to_string(*chosen_.seed) +
+                                ": leave --seed out");
+    t_.how.dropout.random = {.seed = at_.seed, .stream = at_.step};
+  }
+
+  void say_beginning(packed_batches const& batches) const {
+    say(machine_, "%zu pairs in %zu rows of %ld and %ld positions, %.1f %% of which are wasted\n",
+        text_.training.pairs.size(), batches.rows(), static_cast<long>(source::size),
+        static_cast<long>(target::size), 100 * batches.wasted());
+    say(machine_, "training under %s on %d processes: steps %ld to %ld of %ld rows each, %.4f Tflop a step\n",
+        name<L>.c_str(), machine_.world().size(), static_cast<long>(at_.step) + 1, steps_,
+        static_cast<long>(batch::size), cost_.of_step);
+  }
+
+  void take_step(packed_batches& batches) {
     auto const began = wall_clock::now();
     auto const rows  = batches.next();
-    t.take(rows);
-    t.opt.rate = rate(step);
-    so_far.loss += t.step().value();
-    so_far.targets += std::accumulate(rows.target.segments.begin(), rows.target.segments.end(), 0.0,
-                                      [](double n, std::int32_t pair) { return n + (pair != 0 ? 1 : 0); });
-    so_far.seconds += seconds_since(began);
-    ++so_far.steps;
-    ++step;
-    bool const ends = time_is_over(m, chosen, start);
-    if (step % chosen.pace == 0 || step == steps) {
-      save(step);
-      dev_loss = evaluate(t, text.dev, dev_rows);
-      best.add(t, dev_loss, at);
-    } else if (ends) {
-      save(step);
-    }
-    if (shown.at(step)) {
-      shown.say(
-          "loss %.4f  dev %.4f  %6.1f Tflop  epoch %4.1f  rate %.2e  %6.0f tokens/s",
-          so_far.loss / static_cast<double>(so_far.steps), dev_loss, cost.after(step, chosen.pace),
-          static_cast<double>(step) * static_cast<double>(batch::size) / static_cast<double>(batches.rows()),
-          t.opt.rate, so_far.targets / so_far.seconds);
-      so_far = {};
-    }
-    if (ends) {
-      say(m, "%ld minutes are over after step %ld of %ld\n", chosen.minutes, step, steps);
-      break;
-    }
+    t_.take(rows);
+    since_line_.loss += t_.step().value();
+    since_line_.targets +=
+        std::accumulate(rows.target.segments.begin(), rows.target.segments.end(), 0.0,
+                        [](double n, std::int32_t pair) { return n + (pair != 0 ? 1 : 0); });
+    since_line_.seconds += seconds_since(began);
+    ++since_line_.steps;
   }
-  if (!chosen.checkpoint.empty()) say(m, "saved in %s\n", chosen.checkpoint.c_str());
-}
+
+  void save() {
+    if (!chosen_.checkpoint.empty()) meshtf::save(t_.net.parameters(), t_.opt, at_, chosen_.checkpoint);
+  }
+
+  void look_at_dev() {
+    dev_loss_ = evaluate(t_, text_.dev, dev_rows_);
+    if (!(dev_loss_ < least_)) return;
+    least_ = dev_loss_;
+    if (!best_.empty()) meshtf::save(t_.net.parameters(), at_, best_);
+  }
+
+  void say_line(progress& shown, packed_batches const& batches) {
+    auto const step  = static_cast<double>(at_.step);
+    auto const epoch = step * static_cast<double>(batch::size) / static_cast<double>(batches.rows());
+    std::string const dev{dev_loss_ == 0 ? "-" : meshtf::decimal_text(dev_loss_, 4).c_str()};
+    shown.say("loss %.4f  dev %6s  %6.1f Tflop  epoch %4.1f  rate %.2e  %6.0f tokens/s",
+              since_line_.loss / static_cast<double>(since_line_.steps), dev.c_str(),
+              cost_.after(static_cast<long>(at_.step), chosen_.pace), epoch, t_.opt.rate,
+              since_line_.targets / since_line_.seconds);
+    since_line_ = {};
+  }
+
+  /// What a line of progress says, since the line before it.
+  struct since_line {
+    double loss    = 0;
+    double targets = 0;
+    double seconds = 0;
+    long steps     = 0;
+  };
+
+  meshtf::machine<L>& machine_;
+  texts const& text_;
+  options const& chosen_;
+  std::vector<row_of_pairs> dev_rows_;
+  teraflop cost_;
+  long steps_;
+  meshtf::training_position at_;
+  training<L> t_;
+  std::string best_;  // the folder of the parameters that have the least loss on dev.tsv
+  double least_    = std::numeric_limits<double>::infinity();
+  double dev_loss_ = 0;  // 0: not computed yet
+  since_line since_line_;
+};
 
 // ---- translating ----------------------------------------------------------------------------------------
 
@@ -420,9 +465,8 @@ void translate(meshtf::machine<L>& m, vocabulary const& words, options const& ch
   auto const start = wall_clock::now();
   training<L> t{m};
   auto const best = chosen.checkpoint + "/best";
-  int is_there    = m.rank() == 0 && has_checkpoint(best) ? 1 : 0;
-  boost::mpi::broadcast(m.world(), is_there, 0);
-  check_vocabulary(meshtf::load(t.net.parameters(), is_there != 0 ? best : chosen.checkpoint), words, chosen);
+  check_vocabulary(meshtf::load(t.net.parameters(), any_checkpoint(m, best) ? best : chosen.checkpoint),
+                   words, chosen);
 
   vocabulary::too_long too_long;
   auto const sentences = meshtf::agreed(m.world(), [&] {
@@ -475,32 +519,37 @@ text_of_pairs read_set(meshtf::process_mesh<M>& m, vocabulary const& words, opti
   return read;
 }
 
+template<class M>
+void run(meshtf::process_mesh<M>& m, int argc, char** argv, wall_clock::time_point start) {
+  using all_layouts = layouts_on<typename M::machine>;
+  using first       = typename all_layouts::first_choice;
+  auto const chosen = read_options(argc, argv, all_layouts::names(), size.pace);
+  if (chosen.help) {
+    say(m, "%s", usage(size.name, size.steps, size.pace).c_str());
+    return;
+  }
+  agree_on(m, chosen);
+  auto const words = meshtf::agreed(m.world(), [&] { return vocabulary{chosen.vocabulary, vocab::size}; });
+  m.agree("the hash of the vocabulary", words.pieces.hash());
+  if (!chosen.translate.empty()) return translate<first>(m, words, chosen);
+
+  // now, and not after an hour of training
+  meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });
+  texts const text{words, read_set(m, words, chosen, "train"), read_set(m, words, chosen, "dev")};
+  say(m, "%zu pairs to train with, read in %.1f s\n", text.training.pairs.size(), seconds_since(start));
+  if constexpr (M::size == 4)
+    if (chosen.compare != 0 && !any_checkpoint(m, chosen.checkpoint))
+      compare_layouts(m, text.training, chosen);
+  all_layouts::visit(chosen.layout.empty() ? name<first> : chosen.layout,
+                     [&]<class L>() { training_run<L>{m, text, chosen}.go(start); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   auto const start = wall_clock::now();
   meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
-  meshtf::run_on<one::grid, two::grid, four::grid, eight::grid, sixteen::grid>(
-      env, [&]<class M>(meshtf::process_mesh<M>& m) {
-        using all_layouts = layouts_on<typename M::machine>;
-        using first       = typename all_layouts::first_choice;
-        auto const chosen = read_options(argc, argv, all_layouts::names(), size.pace);
-        if (chosen.help) {
-          say(m, "%s", usage(size.name, size.steps, size.pace).c_str());
-          return;
-        }
-        agree_on(m, chosen);
-        auto const words =
-            meshtf::agreed(m.world(), [&] { return vocabulary{chosen.vocabulary, vocab::size}; });
-        m.agree("the hash of the vocabulary", words.pieces.hash());
-        if (!chosen.translate.empty()) return translate<first>(m, words, chosen);
-
-        meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });
-        texts const text{words, read_set(m, words, chosen, "train"), read_set(m, words, chosen, "dev")};
-        say(m, "%zu pairs to train with, read in %.1f s\n", text.training.pairs.size(), seconds_since(start));
-        if constexpr (M::size == 4)
-          if (chosen.compare != 0) compare_layouts(m, text.training, chosen);
-        all_layouts::visit(chosen.layout.empty() ? name<first> : chosen.layout,
-                           [&]<class L>() { train<L>(m, text, chosen, start); });
-      });
+  auto const program = [&]<class M>(meshtf::process_mesh<M>& m) { run(m, argc, argv, start); };
+  if constexpr (size.layers < 3) meshtf::run_on<one::grid, two::grid, four::grid>(env, program);
+  else meshtf::run_on<one::grid, two::grid, four::grid, eight::grid, sixteen::grid>(env, program);
 }

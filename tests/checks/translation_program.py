@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The program that trains and translates: translation_program.py MPIRUN PROGRAM FOLDER [TEXT] (examples/translation.cpp, built as tiny)
+
+Makes pairs of the documents, or takes those in TEXT if it is there, and a vocabulary by spm_train. Then: under data, model and mixed layouts 50 losses are equal; a
+training that was cut off goes on as if it had not been, on another number of processes too; it translates a file; and what is bad gets one line. Without
+spm_train: skipped (77).
+"""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+root = Path(__file__).resolve().parents[2]
+mpirun, program, folder = sys.argv[1], *(Path(a).resolve() for a in sys.argv[2:4])
+text = folder / "text"
+wrong = []
+
+
+def run(processes, *options):
+    return subprocess.run([mpirun, str(processes), program, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def good(words, processes, *options):
+    done = run(processes, *options)
+    if done.returncode:
+        sys.exit(f"{words}: expected status 0, got {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def train(processes, *options, vocabulary="one"):
+    return good("training", processes, "--folder", text, "--vocabulary", folder / f"{vocabulary}.model", *options)
+
+
+def refused(words, status, says, processes, *options):
+    done = run(processes, *options)
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("meshtf:")]
+    if done.returncode != status or len(said) != 1 or says not in said[0]:
+        wrong.append(f"{words}: expected status {status} and one line with '{says}', got {done.returncode} and {said or done.stderr}")
+
+
+def make_text():
+    text.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) > 4 and (Path(sys.argv[4]) / "train.tsv").is_file():
+        for name in ("train.tsv", "dev.tsv"):
+            shutil.copy(Path(sys.argv[4]) / name, text / name)
+        dev = (text / "dev.tsv").read_text().splitlines()[:40]
+    else:
+        found = re.findall(r"[A-Z][a-z]+ [a-z ,]{15,150}\.", "\n".join(p.read_text() for p in sorted((root / "docs").glob("*.md"))))
+        rows = [f"{line}\t{' '.join(reversed(line.split()))}\there\tfile" for line in dict.fromkeys(found)]
+        (text / "train.tsv").write_text("".join(row + "\n" for row in rows[40:]))
+        dev = rows[:40]
+    (text / "dev.tsv").write_text("".join(row + "\n" for row in dev))
+    (folder / "words").write_text((text / "train.tsv").read_text().replace("\t", "\n"))
+    for name, kind in (("one", "bpe"), ("other", "unigram")):
+        done = subprocess.run(["spm_train", f"--input={folder / 'words'}", f"--model_prefix={folder / name}", "--vocab_size=2000", f"--model_type={kind}",
+                               "--byte_fallback=true", "--pad_id=0", "--unk_id=1", "--bos_id=2", "--eos_id=3", "--num_threads=1"], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"spm_train: {done.stderr[-500:]}")
+
+
+def check_layouts():
+    said = train(4, "--compare", 50, "--steps", 1)
+    if "The losses are equal under all layouts" not in said:
+        wrong.append(f"expected equal losses under all layouts, got {said}")
+    rows = re.findall(r"^(data|model|mixed) +([0-9.]+) ", said, re.M)
+    if [name for name, _ in rows] != ["data", "model", "mixed"] or not 2 < float(rows[0][1]) < 7.6:
+        wrong.append(f"expected a table of three layouts, and losses that fell below the first of 7.6, got {rows}")
+    wasted = re.search(r"([0-9.]+) % of which are wasted", said)
+    if not wasted or not float(wasted[1]) <= 10:
+        wrong.append(f"expected at most 10 % of wasted positions, got {said}")
+
+
+def losses(said):
+    return re.findall(r"^step +([0-9]+) +loss ([0-9.]+) +dev ([0-9.]+)", said, re.M)
+
+
+def check_resumption():
+    saved = folder / "saved"
+    options = ["--steps", 4, "--pace", 2, "--every", 1, "--checkpoint", saved]
+    whole = losses(train(1, *options))
+    if [step for step, *_ in whole] != ["1", "2", "3", "4"]:
+        wrong.append(f"expected a line for each of 4 steps, got {whole}")
+    for processes in (1, 2):
+        for file in (saved / "step-00000004.safetensors", saved / "best/step-00000004.safetensors"):
+            file.unlink()
+        resumed = losses(train(processes, *options))
+        same = len(resumed) == 2 and all(abs(float(a) - float(b)) <= (0 if processes == 1 else 2e-4) for x, y in zip(whole[3:], resumed[1:]) for a, b in zip(x, y))
+        if not same:
+            wrong.append(f"expected to go on with the last two of {whole}, got {resumed} on {processes} processes")
+    done = losses(train(2, *options))
+    if done:
+        wrong.append(f"expected nothing more to train, got {done}")
+
+
+def check_translation():
+    vocabulary = ["--folder", text, "--vocabulary", folder / "one.model"]
+    saved = ["--checkpoint", folder / "saved"]
+    sentences = {"good": "The first sentence\nA second one, longer than that\n", "long": "A word\n" + "many words " * 100 + "\n", "empty": "One\n \nTwo\n",
+                 "no_utf8": b"One\nTw\xf0\x28o\n", "none": ""}
+    for name, lines in sentences.items():
+        (folder / name).write_bytes(lines if isinstance(lines, bytes) else lines.encode())
+
+    def translate(name, *options):
+        return [*vocabulary, *saved, "--translate", folder / name, "--to", folder / "to", *options]
+
+    for processes in (1, 4):
+        good("translating", processes, *translate("good"))
+        if (folder / "to").read_text().count("\n") != 2:
+            wrong.append(f"expected two lines, got {(folder / 'to').read_text()!r}")
+    said = good("a long sentence", 1, *translate("long"))
+    if "1 of 2 sentences have more than" not in said or "line 2 of" not in said:
+        wrong.append(f"expected a notice that line 2 is cut, got {said}")
+    refused("a long sentence, --strict", 65, "--strict", 2, *translate("long", "--strict"))
+    refused("an empty sentence", 65, "line 2 of", 1, *translate("empty"))
+    refused("not UTF-8", 65, "the byte 0xf0 after 2 others", 2, *translate("no_utf8"))
+    refused("an empty file", 65, "an empty file", 1, *translate("none"))
+    refused("no file", 66, "nowhere", 1, *translate("nowhere"))
+    refused("no --to", 64, "--to FILE together", 1, *vocabulary, *saved, "--translate", folder / "good")
+    refused("no checkpoint", 66, "nothing", 1, *vocabulary, "--checkpoint", folder / "nothing", "--translate", folder / "good", "--to", folder / "to")
+    refused("a folder that is not there", 69, "expected to write", 1, *vocabulary, *saved, "--translate", folder / "good", "--to", "/nowhere/to")
+    refused("another vocabulary's checkpoint", 65, "expected a checkpoint of the vocabulary", 2, "--folder", text, "--vocabulary", folder / "other.model", *saved,
+            "--translate", folder / "good", "--to", folder / "to")
+    refused("to train on with another vocabulary", 65, "expected a checkpoint of the vocabulary", 1, "--folder", text, "--vocabulary", folder / "other.model", *saved,
+            "--steps", 9)
+    damaged = folder / "damaged.model"
+    damaged.write_bytes((folder / "one.model").read_bytes()[:-1000])
+    refused("a damaged vocabulary", 65, "damaged.model", 2, "--folder", text, "--vocabulary", damaged, "--steps", 1)
+
+
+def check_pairs():
+    bad = folder / "bad"
+    bad.mkdir(exist_ok=True)
+    for words, line, says in (("no tab", b"English alone\n", "got no tab"), ("an empty French side", b"English\t\tx\ty\n", "got an empty one"),
+                              ("not UTF-8", b"English\tFran\xe7ais\tx\ty\n", "the byte 0xe7 after 4 others")):
+        (bad / "train.tsv").write_bytes(line)
+        refused(words, 65, says, 2, "--folder", bad, "--vocabulary", folder / "one.model", "--steps", 1)
+
+
+def main():
+    if not shutil.which("spm_train"):
+        print("skipped: no spm_train here: apt install sentencepiece")
+        return 77
+    shutil.rmtree(folder, ignore_errors=True)
+    make_text()
+    check_layouts()
+    check_resumption()
+    check_translation()
+    check_pairs()
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
