@@ -52,9 +52,9 @@ def make_text():
         dev = rows[:40]
     (text / "dev.tsv").write_text("".join(row + "\n" for row in dev))
     (folder / "words").write_text((text / "train.tsv").read_text().replace("\t", "\n"))
-    for name, kind in (("one", "bpe"), ("other", "unigram")):
-        done = subprocess.run(["spm_train", f"--input={folder / 'words'}", f"--model_prefix={folder / name}", "--vocab_size=2000", f"--model_type={kind}",
-                               "--byte_fallback=true", "--pad_id=0", "--unk_id=1", "--bos_id=2", "--eos_id=3", "--num_threads=1"], capture_output=True, text=True)
+    for name, digits in (("one", "false"), ("other", "true")):
+        done = subprocess.run(["spm_train", f"--input={folder / 'words'}", f"--model_prefix={folder / name}", "--vocab_size=2000", "--model_type=bpe",
+                               f"--split_digits={digits}", "--byte_fallback=true", "--pad_id=0", "--unk_id=1", "--bos_id=2", "--eos_id=3", "--num_threads=1"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"spm_train: {done.stderr[-500:]}")
 

@@ -237,12 +237,14 @@ TEST_CASE("the checksum, the shortest digits of numbers, and larger elements fir
     opt.step(s.list());
   }
   std::string const path = folder / "run";
-  save(s.list(), opt, {~std::uint64_t{0}, ~std::uint64_t{1}}, path);
+  training_position const position{~std::uint64_t{0}, ~std::uint64_t{1}, ~std::uint64_t{2}};
+  save(s.list(), opt, position, path);
   safetensors_reader const file{path + "/step-18446744073709551615.safetensors"};
   auto const& [arrays, about] = file.header();
   CHECK(about.at("format") == "meshtf 1");
   CHECK(about.at("step") == "18446744073709551615");
   CHECK(about.at("seed") == "18446744073709551614");
+  CHECK(about.at("vocabulary") == "18446744073709551613");
   CHECK(about.at("optimizer") == "adam");
   double power = 1;
   for (int i = 0; i < 3; ++i) power *= 0.9;
@@ -255,7 +257,7 @@ TEST_CASE("the checksum, the shortest digits of numbers, and larger elements fir
   }
   CHECK(arrays.at("b").begin == 0);
   CHECK(arrays.at("optimizer.second.w").extents == std::vector<extent>{6, 16});
-  CHECK(load(s.list(), opt, path) == training_position{~std::uint64_t{0}, ~std::uint64_t{1}});
+  CHECK(load(s.list(), opt, path) == position);
 #if MESHTF_WITH_ZLIB
   CHECK(about.contains("crc32"));
 #endif
