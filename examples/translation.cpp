@@ -68,8 +68,8 @@ struct model_size {
                                            .batch  = 16,
                                            .rate   = 4e-3,
                                            .warmup = 200,
-                                           .steps  = 1500,
-                                           .pace   = 250};
+                                           .steps  = 3000,
+                                           .pace   = 300};
 // 900 teraflop are 4,700 steps, 12 epochs. A step has few targets, 4,096, since many small steps learn more
 // of so few pairs than half as many large ones.
 [[maybe_unused]] constexpr model_size base{.name   = "base",
