@@ -24,6 +24,7 @@
 
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
+#include <meshtf/nn/beam_search.hpp>
 #include <meshtf/nn/seq2seq.hpp>
 
 #include "progress.hpp"
@@ -53,38 +54,41 @@ struct model_size {
   double rate;           // the learning rate after the warm-up
   long warmup;
   long steps;
-  long pace;  // of the loss on dev.tsv, in steps
+  long pace;       // of the loss on dev.tsv, in steps
+  bool has_beams;  // decodes by beam search too, which takes the compiler as long as the rest of a layout
 };
 // A step has as many target positions as batch * target. A French side has 1.17 times the ids of an English
 // one, so both sides of a row fill up together.
-[[maybe_unused]] constexpr model_size tiny{.name   = "tiny",
-                                           .layers = 2,
-                                           .pieces = 2000,
-                                           .model  = 128,
-                                           .heads  = 4,
-                                           .key    = 32,
-                                           .source = 80,
-                                           .target = 96,
-                                           .batch  = 16,
-                                           .rate   = 4e-3,
-                                           .warmup = 200,
-                                           .steps  = 3000,
-                                           .pace   = 300};
+[[maybe_unused]] constexpr model_size tiny{.name      = "tiny",
+                                           .layers    = 2,
+                                           .pieces    = 2000,
+                                           .model     = 128,
+                                           .heads     = 4,
+                                           .key       = 32,
+                                           .source    = 80,
+                                           .target    = 96,
+                                           .batch     = 16,
+                                           .rate      = 4e-3,
+                                           .warmup    = 200,
+                                           .steps     = 2500,
+                                           .pace      = 250,
+                                           .has_beams = false};
 // 900 teraflop are 4,700 steps, 12 epochs. A step has few targets, 4,096, since many small steps learn more
 // of so few pairs than half as many large ones.
-[[maybe_unused]] constexpr model_size base{.name   = "base",
-                                           .layers = 3,
-                                           .pieces = 8000,
-                                           .model  = 256,
-                                           .heads  = 4,
-                                           .key    = 64,
-                                           .source = 112,
-                                           .target = 128,
-                                           .batch  = 32,
-                                           .rate   = 2e-3,
-                                           .warmup = 400,
-                                           .steps  = 4700,
-                                           .pace   = 200};
+[[maybe_unused]] constexpr model_size base{.name      = "base",
+                                           .layers    = 3,
+                                           .pieces    = 8000,
+                                           .model     = 256,
+                                           .heads     = 4,
+                                           .key       = 64,
+                                           .source    = 112,
+                                           .target    = 128,
+                                           .batch     = 32,
+                                           .rate      = 2e-3,
+                                           .warmup    = 400,
+                                           .steps     = 4700,
+                                           .pace      = 200,
+                                           .has_beams = true};
 constexpr model_size size = MODEL_SIZE;
 
 // clang-format off
@@ -96,6 +100,7 @@ struct model  : meshtf::dim<size.model>     {};
 struct heads  : meshtf::dim<size.heads>     {};
 struct key    : meshtf::dim<size.key>       {};
 struct hidden : meshtf::dim<4 * size.model> {};
+struct beam   : meshtf::dim<4> {};                // hypotheses of a sentence
 
 /// The machine: processes as a rectangle, and the layouts on it.
 template<int Rows, int Cols>
@@ -436,10 +441,31 @@ private:
 
 // ---- translating ----------------------------------------------------------------------------------------
 
-/// Sentences as ids, the most probable next one at a time.
+/// Decodes the sources of `t`: by beam search, or the most probable next id at a time.
+template<meshtf::Layout L>
+std::vector<id_list> decoded(training<L>& t, vocabulary const& words, [[maybe_unused]] bool greedy) {
+  std::vector<id_list> found(std::size_t{batch::size});
+  auto const take = [&](auto const& id_at) {
+    for (std::size_t row = 0; row < found.size(); ++row)
+      for (std::size_t i = 0; i < std::size_t{target::size} && id_at(row, i) > words.end; ++i)
+        found[row].push_back(id_at(row, i));
+  };
+  meshtf::nn::source_rows const rows{t.from, t.pair_of_from};
+  if constexpr (size.has_beams)
+    if (!greedy) {
+      auto const [all, scores] =
+          meshtf::nn::beam_search<beam>(t.net, rows, words.end, {.length_penalty = 0.6});
+      auto const ids = to_global(all);
+      take([&](std::size_t row, std::size_t i) { return ids(row, 0, i); });
+      return found;
+    }
+  take(to_global(t.net.greedy(rows, words.end)));
+  return found;
+}
+
 template<meshtf::Layout L>
 std::vector<id_list> translated(training<L>& t, vocabulary const& words,
-                                std::vector<id_list> const& sentences) {
+                                std::vector<id_list> const& sentences, bool greedy) {
   std::vector<std::size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // a batch takes as many steps as its longest sentence
@@ -452,10 +478,9 @@ std::vector<id_list> translated(training<L>& t, vocabulary const& words,
       some.source.put(row, at, sentences[order[std::min(first + row, order.size() - 1)]], 1);
     }
     t.take(some);
-    auto const ids = to_global(t.net.greedy(meshtf::nn::source_rows{t.from, t.pair_of_from}, words.end));
-    for (std::size_t row = 0; row < std::size_t{batch::size} && first + row < order.size(); ++row)
-      for (std::size_t i = 0; i < ids.shape(1) && ids(row, i) > words.end; ++i)
-        found[order[first + row]].push_back(ids(row, i));
+    auto ids = decoded(t, words, greedy);
+    for (std::size_t row = 0; row < ids.size() && first + row < order.size(); ++row)
+      found[order[first + row]] = std::move(ids[row]);
   }
   return found;
 }
@@ -481,7 +506,7 @@ void translate(meshtf::machine<L>& m, vocabulary const& words, options const& ch
     say(m, "%ld of %zu sentences have more than %ld pieces and are cut, %s first\n", too_long.cut,
         sentences.size(), static_cast<long>(source::size) - 1,
         line_of(chosen.translate, too_long.first).c_str());
-  auto const found = translated(t, words, sentences);
+  auto const found = translated(t, words, sentences, chosen.greedy);
   meshtf::agreed(m.world(), [&] {
     if (m.rank() != 0) return;
     std::ofstream out{chosen.to, std::ios::binary};

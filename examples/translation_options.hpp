@@ -13,7 +13,8 @@ inline std::string usage(std::string const& size, long steps, long pace) {
          " [--steps N] [--tflop N] [--minutes N] [--layout NAME] [--folder DIR] [--vocabulary FILE]\n" +
          "       [--checkpoint DIR] [--pace N] [--compare N] [--seed N] [--every N] [--strict] [--plain]\n" +
          "       translation_" + size +
-         " --translate FILE --to FILE --checkpoint DIR [--folder DIR] [--vocabulary FILE] [--strict]\n\n" +
+         " --translate FILE --to FILE --checkpoint DIR [--folder DIR] [--vocabulary FILE] [--greedy]\n" +
+         "       [--strict]\n\n" +
          "  --steps N       training steps; the learning rate falls towards the last one (default: " +
          std::to_string(steps) + ", if there\n                  is no --tflop)" + R"(
   --tflop N       as many steps as N teraflop pay for, counted by the ledger on all processes
@@ -30,6 +31,8 @@ inline std::string usage(std::string const& size, long steps, long pace) {
   --every N       a line of progress every N steps (default: the first, and each tenth of them)
   --translate FILE   translates a sentence a line, with the parameters in DIR/best
   --to FILE       where the translations go, a line each
+  --greedy        the most probable next piece at a time, as the size tiny does it, instead of beam search
+                  with 4 hypotheses
   --strict        refuses a sentence that is too long, which is cut otherwise
   --plain         lines of progress alone, without a bar, as in a file
   --help          this text
@@ -51,6 +54,7 @@ struct options {
   std::string to           = {};
   std::optional<long> seed = {};  // 1, or that of the checkpoint
   bool strict              = false;
+  bool greedy              = false;
   bool plain               = false;
   bool help                = false;
 };
@@ -72,6 +76,7 @@ void agree_on(Machine const& m, options const& chosen) {
   m.agree("--to", chosen.to);
   m.agree("--seed", chosen.seed.value_or(-1));  // no seed is negative
   m.agree("--strict", static_cast<long>(chosen.strict));
+  m.agree("--greedy", static_cast<long>(chosen.greedy));
 }
 
 /// Errors: `usage_error`, on every process alike.
@@ -86,7 +91,7 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
   chosen.help = for_each_option(
       argc, argv,
       "--steps, --tflop, --minutes, --layout, --folder, --vocabulary, --checkpoint, --pace, --compare, "
-      "--seed, --every, --translate, --to, --strict, --plain or --help",
+      "--seed, --every, --translate, --to, --greedy, --strict, --plain or --help",
       [&](std::string const& option, auto const& next) {
         if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
         else if (option == "--tflop") chosen.tflop = whole_number(option, next(), 1);
@@ -102,6 +107,7 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
         else if (option == "--translate") chosen.translate = named(option, next());
         else if (option == "--to") chosen.to = named(option, next());
         else if (option == "--strict") chosen.strict = true;
+        else if (option == "--greedy") chosen.greedy = true;
         else if (option == "--plain") chosen.plain = true;
         else return false;
         return true;
