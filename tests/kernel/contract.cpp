@@ -148,6 +148,49 @@ einsum any_einsum(std::mt19937& random) {
 
 }  // namespace
 
+TEST_CASE("a vector times a matrix that is large enough for the kernels of one row") {
+  std::mt19937 random{5};
+  // rows and columns that fill no batch and no block of rows; a vector that is a row, a column, a strided one
+  for (auto const& e :
+       {read("a", "ab", "b", {131, 129}), read("b", "ab", "a", {131, 129}),
+        read("ca", "ab", "cb", {67, 261, 1}), read("cb", "ab", "ca", {261, 67, 1}),
+        read("ab", "a", "b", {8, 2051}), read("ab", "b", "a", {2051, 9}),
+        read("ac", "ab", "cb", {300, 64, 3}), read("ac", "ba", "cb", {300, 64, 3}),
+        read("dac", "dab", "dcb", {257, 65, 1, 2}), read("dc", "dabc", "dab", {3, 90, 130, 2})}) {
+    check<float>(e, random);
+    check<double>(e, random);
+  }
+}
+
+TEST_CASE("a product with a vector adds to what is there, or does not read it") {
+  std::mt19937 random{6};
+  extent const m = 130;
+  extent const k = 133;
+  auto const a   = small_integers<double>(m * k, random);
+  auto const x   = small_integers<double>(std::max(m, k), random);
+  for (double const beta : {0.0, 1.0, -2.0})
+    for (bool const transposed : {false, true}) {
+      extent const rows  = transposed ? k : m;
+      extent const inner = transposed ? m : k;
+      auto const size    = static_cast<std::size_t>(rows);
+      std::vector<double> once(size, beta == 0 ? poison<double> : 3.0);
+      auto turned = once;
+      kernel::gemm(transposed, false, rows, extent{1}, inner, a.data(), k, x.data(), extent{1}, beta,
+                   once.data(), extent{1});
+      kernel::gemm(false, !transposed, extent{1}, rows, inner, x.data(), inner, a.data(), k, beta,
+                   turned.data(), rows);
+      for (extent i = 0; i < rows; ++i) {
+        double sum = beta == 0 ? 0 : 3 * beta;
+        for (extent p = 0; p < inner; ++p)
+          sum += a[static_cast<std::size_t>(transposed ? p * k + i : i * k + p)] *
+                 x[static_cast<std::size_t>(p)];
+        INFO("row " << i << " of " << rows << ", beta " << beta);
+        CHECK(once[static_cast<std::size_t>(i)] == sum);
+        CHECK(turned[static_cast<std::size_t>(i)] == sum);
+      }
+    }
+}
+
 TEMPLATE_TEST_CASE("the einsums that models are made of", "", double, float, std::int32_t) {
   std::mt19937 random(1);
   // a layer, its two gradients, the transposed result

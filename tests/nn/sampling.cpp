@@ -92,8 +92,8 @@ TEST_CASE("10,000 draws come as often as the softmax says (chi-square, once in a
 TEST_CASE("top-k never leaves the k likeliest, and top-p not the nucleus", "[1]") {
   check_draws({.top_k = 2}, {1, 3});
   check_draws({.temperature = 1.5, .top_k = 4}, {0, 1, 3, 5});
-  check_draws({.top_p = 0.7}, {1, 3, 5});      // 0.35 + 0.25 < 0.7
-  check_draws({.top_p = 0.59}, {1, 3});        // 0.35 + 0.25 > 0.59
+  check_draws({.top_p = 0.7}, {1, 3, 5});  // 0.35 + 0.25 < 0.7
+  check_draws({.top_p = 0.59}, {1, 3});    // 0.35 + 0.25 > 0.59
   check_draws({.top_p = 0.97}, {0, 1, 2, 3, 4, 5});
   check_draws({.top_k = 3, .top_p = 0.7}, {1, 3});  // of 0.8 they have 0.75
   // at a lower temperature the likeliest have more: squares of the probabilities, 0.1225 of 0.2402 is 0.51
@@ -126,13 +126,16 @@ TEST_CASE("what cannot be drawn from is refused on all processes") {
   auto const refused = []<Layout L>(process_mesh<typename L::mesh_type>& m) {
     tensor<float, L, batch, vocab> const x{m};
     auto const draw = [&](nn::sampling const& choice) { (void)nn::next_ids<vocab, best>(x, choice, {}); };
-    CHECK_THROWS_WITH(draw({.temperature = -1}),
-                      "expected a temperature of 0 or more, got -1.000000: 0 takes the likeliest, 1 draws with "
-                      "the model's own probabilities");
-    CHECK_THROWS_WITH(draw({.top_k = 0}), "expected a top-k of 1 to 3, got 0: 1 takes the likeliest id; leave "
-                                          "it out to draw from all");
-    CHECK_THROWS_WITH(draw({.top_k = 4}), "expected a top-k of 1 to 3, got 4: 1 takes the likeliest id; leave "
-                                          "it out to draw from all");
+    CHECK_THROWS_WITH(
+        draw({.temperature = -1}),
+        "expected a temperature of 0 or more, got -1.000000: 0 takes the likeliest, 1 draws with "
+        "the model's own probabilities");
+    CHECK_THROWS_WITH(draw({.top_k = 0}),
+                      "expected a top-k of 1 to 3, got 0: 1 takes the likeliest id; leave "
+                      "it out to draw from all");
+    CHECK_THROWS_WITH(draw({.top_k = 4}),
+                      "expected a top-k of 1 to 3, got 4: 1 takes the likeliest id; leave "
+                      "it out to draw from all");
     for (double const p : {0.0, -0.5, 1.5, std::numeric_limits<double>::quiet_NaN()})
       CHECK_THROWS_WITH(draw({.top_p = p}), "expected a top-p above 0 and up to 1, got " + std::to_string(p) +
                                                 ": it is a part of the probability, and 1 keeps all ids");

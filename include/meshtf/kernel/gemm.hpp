@@ -13,6 +13,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/kernel/blas_kernel.hpp>
+#include <meshtf/kernel/one_row.hpp>
 #include <meshtf/kernel/parallel.hpp>
 
 // OpenBLAS declares a global `bfloat16`, which would be ambiguous in programs that say
@@ -100,6 +101,7 @@ namespace detail {
 template<FloatingElement T>
 void gemm_of_strip(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda,
                    T const* b, extent ldb, T beta, T* c, extent ldc) {
+  if (product_with_vector(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc)) return;
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
   if constexpr (std::same_as<T, float>) {
     // A call of oneDNN has an overhead of 0.4 us, BLAS with the right kernels one of 0.05 us; both do

@@ -83,10 +83,10 @@ constexpr auto kept_scores(X const& ranked, sampling const& choice, std::source_
   double const nothing = -std::numeric_limits<double>::infinity();
   auto scores          = cast<double>(ranked, at);
   if (choice.top_k) {
-    auto const first = less(iota<std::int32_t, L, K>(scores.machine(), at),
-                            static_cast<std::int32_t>(*choice.top_k), at);
-    auto next        = where(first, scores, nothing, at);
-    scores           = std::move(next);
+    auto const first =
+        less(iota<std::int32_t, L, K>(scores.machine(), at), static_cast<std::int32_t>(*choice.top_k), at);
+    auto next = where(first, scores, nothing, at);
+    scores    = std::move(next);
   }
   if (choice.top_p == 1) return scores;
   auto const largest = max<K>(scores, at);
@@ -102,7 +102,8 @@ constexpr auto kept_scores(X const& ranked, sampling const& choice, std::source_
 
 /// For each element of the other dimensions an id along `Vocab`, chosen by its scores as `choice` says.
 ///
-///     auto next = nn::next_ids<vocab>(logits, {.temperature = 0.8, .top_k = 40}, {.seed = run, .stream = i});
+///     auto next = nn::next_ids<vocab>(logits, {.temperature = 0.8, .top_k = 40}, {.seed = run, .stream =
+///     i});
 ///
 /// Result: int. It depends on the scores, the key and each element's index in the whole tensor, so the ids
 /// are the same under every layout. Give every call a key of its own. No gradient.
