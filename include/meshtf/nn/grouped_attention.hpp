@@ -1,6 +1,7 @@
 // Causal self-attention whose heads share keys and values, with rotary positions.
 #pragma once
 
+#include <meshtf/nn/attention.hpp>
 #include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
@@ -24,6 +25,9 @@ namespace nn {
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Groups, Dimension Each,
          Dimension Key>
 struct grouped_attention {
+  /// The dimension of a cache: `Length`, or `all_of<Length>` where the layout splits it.
+  using positions = detail::positions_of<L, Length>;
+
   projection<T, L, Model, shape<Groups, Each, Key>> query;
   projection<T, L, Model, shape<Groups, Key>> key;
   projection<T, L, Model, shape<Groups, Key>> value;
@@ -52,18 +56,38 @@ struct grouped_attention {
     return output(z, at);
   }
 
+  /// The keys and values of x, for `attend` and `extend`.
+  template<class X>
+  constexpr auto cache(X const& x, std::source_location at = std::source_location::current()) const {
+    auto const k           = rotary<Length, Key>(key(x, at), {.base = base}, at);
+    auto const v           = value(x, at);
+    auto const& all_keys   = detail::gathered<Length>(k, at);
+    auto const& all_values = detail::gathered<Length>(v, at);
+    return key_value_cache<std::remove_cvref_t<decltype(all_keys)>>{all_keys, all_values};
+  }
+  /// Causal attention of the positions `first` and following, along `Step`, to keys and values that are
+  /// there.
+  template<Dimension Step, class X, Tensor Cache>
+  constexpr auto attend(X const& x, key_value_cache<Cache> const& seen, extent first,
+                        std::source_location at = std::source_location::current()) const {
+    auto const q = rotary<Step, Key>(query(x, at), {.first = first, .base = base}, at);
+    auto const z = meshtf::attention<Step, positions, Key>(
+        q, seen.keys, seen.values, {.causal = true, .window = window, .first = first}, at);
+    return output(z, at);
+  }
+
   /// Of positions `first` and following, which have the dimension `Step` of x in place of `Length`. `keys`
   /// and `values` are the caches: they hold what earlier calls wrote, and get the keys and values of these
-  /// positions. They have `Length`.
+  /// positions. They have `positions`.
   template<Dimension Step, class X, Tensor Cache>
   constexpr auto extend(X const& x, Cache& keys, Cache& values, extent first,
                         std::source_location at = std::source_location::current()) const {
     auto const q = rotary<Step, Key>(query(x, at), {.first = first, .base = base}, at);
     auto const k = rotary<Step, Key>(key(x, at), {.first = first, .base = base}, at);
     auto const v = value(x, at);
-    keys         = write<Length>(keys, k, first, at);
-    values       = write<Length>(values, v, first, at);
-    auto const z = meshtf::attention<Step, Length, Key>(
+    keys         = write<positions>(keys, k, first, at);
+    values       = write<positions>(values, v, first, at);
+    auto const z = meshtf::attention<Step, positions, Key>(
         q, keys, values, {.causal = true, .window = window, .first = first}, at);
     return output(z, at);
   }

@@ -1,6 +1,9 @@
 // A language model of the Llama family: rotary positions, grouped queries, SwiGLU, RMS norms, no biases.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include <meshtf/nn/gated_feed_forward.hpp>
 #include <meshtf/nn/grouped_attention.hpp>
 #include <meshtf/nn/transformer.hpp>
@@ -50,6 +53,22 @@ struct llama_block {
     auto const y = x + attention(norm1(x));
     return y + feed(norm2(y));
   }
+  /// The same, and the keys and values of all positions.
+  template<class X>
+  constexpr auto prefill(X const& x, std::source_location at) const {
+    auto const normed = norm1(x);
+    auto seen         = attention.cache(normed, at);
+    auto const y      = x + attention.template attend<typename Dims::length>(normed, seen, 0, at);
+    auto result       = y + feed(norm2(y));
+    return detail::prefilled<decltype(result), decltype(seen)>{std::move(result), std::move(seen)};
+  }
+  /// The same of the positions `first` and following, which have the dimension `Step` in place of the
+  /// length: `seen` holds keys and values of those before them, and gets theirs.
+  template<Dimension Step, class X, class Cache>
+  constexpr auto extend(X const& x, Cache& seen, extent first, std::source_location at) const {
+    auto const y = x + attention.template extend<Step>(norm1(x), seen.keys, seen.values, first, at);
+    return y + feed(norm2(y));
+  }
   constexpr auto parameters() {
     return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
                               named("feed_forward", feed));
@@ -61,9 +80,10 @@ struct llama_block {
 /// Source: Touvron et al., Llama 2 (2023), 2.2.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
 struct llama {
-  using vocab = typename Dims::vocab;
-  using model = typename Dims::model;
-  using block = llama_block<T, L, Dims>;
+  using length = typename Dims::length;
+  using vocab  = typename Dims::vocab;
+  using model  = typename Dims::model;
+  using block  = llama_block<T, L, Dims>;
 
 private:
   using tokens_type = embedding<T, L, vocab, model>;
@@ -88,10 +108,30 @@ public:
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
     auto const found = looked_up(ids);
-    auto const last  = norm(detail::through<L>(blocks, found, std::source_location::current()));
-    if constexpr (has_twin) return tokens_type::scores(last, *table_of_last_stage);
-    else if constexpr (Dims::tied) return tokens.logits(last);
-    else return output.layer(last);
+    return scores(norm(detail::through<L>(blocks, found, std::source_location::current())));
+  }
+
+  /// Reads a prompt, as `transformer::prefill`.
+  template<Tensor Ids>
+  constexpr auto prefill(Ids const& ids, extent last,
+                         std::source_location at = std::source_location::current()) const {
+    static_assert(!is_staged<L>, "meshtf: decoding step by step works under layouts without stages");
+    no_gradient const guard{ids.machine()};
+    auto const found  = looked_up(ids);
+    auto read         = detail::prefilled_through(blocks, found, at);
+    auto const normed = norm(read.scores);
+    auto result       = scores(detail::one_position<length, model>(normed, last, at));
+    return read_prompt<decltype(result), typename decltype(read.caches)::value_type>{std::move(result),
+                                                                                     std::move(read.caches)};
+  }
+  /// Scores after each of the positions `first` and following, as `transformer::extend`.
+  template<Dimension Step, Tensor Ids, class Cache>
+  constexpr auto extend(Ids const& ids, std::vector<Cache>& caches, extent first,
+                        std::source_location at = std::source_location::current()) const {
+    static_assert(!is_staged<L>, "meshtf: decoding step by step works under layouts without stages");
+    no_gradient const guard{ids.machine()};
+    auto const found = looked_up(ids);
+    return scores(norm(detail::extended_through<Step>(blocks, found, caches, first, at)));
   }
 
   constexpr auto parameters() {
@@ -109,6 +149,13 @@ private:
         norm(detail::made_at_stage<norm_type, L>(m, last_stage)),
         output(detail::made_at_stage<output_type, L>(m, last_stage, normal{seeds.next(), stddev})),
         table_of_last_stage(tokens.table) {}
+
+  template<class X>
+  constexpr auto scores(X const& x) const {
+    if constexpr (has_twin) return tokens_type::scores(x, *table_of_last_stage);
+    else if constexpr (Dims::tied) return tokens.logits(x);
+    else return output.layer(x);
+  }
 
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {

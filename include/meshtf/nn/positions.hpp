@@ -25,21 +25,30 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
+namespace detail {
+
+/// The sinusoids of positions, which have one dimension.
+template<FloatingElement T, Dimension Model, Layout L, Dimension Place>
+constexpr auto sinusoids_of(tensor<double, L, Place> const& places) {
+  static_assert(Model::size % 2 == 0 && Model::size >= 4,
+                "meshtf: sinusoid_positions needs an even number of elements, at least 4");
+  constexpr extent half = Model::size / 2;
+  constexpr double rate = -9.210340371976182736 / static_cast<double>(half - 1);  // -log(10000)
+  auto const column     = iota<std::int32_t, L, Model>(places.machine());
+  auto const rates      = exp(cast<double>(modulo(column, static_cast<std::int32_t>(half))) * rate);
+  auto const angle      = einsum<Place, Model>(places, rates);
+  return cast<T>(where(cast<double>(less(column, static_cast<std::int32_t>(half))), sin(angle), cos(angle)));
+}
+
+}  // namespace detail
+
 /// Sinusoids for each position: element i of the first half is sin(position * 10000^(-i / (Model::size / 2 -
 /// 1))), the second half has the cosines. They are computed in double. Add them to embeddings.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.5, in the order and with the rates of Mesh
 /// TensorFlow.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model>
 constexpr auto sinusoid_positions(machine<L>& m) {
-  static_assert(Model::size % 2 == 0 && Model::size >= 4,
-                "meshtf: sinusoid_positions needs an even number of elements, at least 4");
-  constexpr extent half = Model::size / 2;
-  constexpr double rate = -9.210340371976182736 / static_cast<double>(half - 1);  // -log(10000)
-  auto const column     = iota<std::int32_t, L, Model>(m);
-  auto const place      = iota<double, L, Length>(m);
-  auto const rates      = exp(cast<double>(modulo(column, static_cast<std::int32_t>(half))) * rate);
-  auto const angle      = einsum<Length, Model>(place, rates);
-  return cast<T>(where(cast<double>(less(column, static_cast<std::int32_t>(half))), sin(angle), cos(angle)));
+  return detail::sinusoids_of<T, Model>(iota<double, L, Length>(m));
 }
 
 /// Sinusoids as the positions of a model: `using positions = nn::sinusoids;` in its dimensions.
@@ -51,6 +60,12 @@ struct sinusoids {
     constexpr auto operator()(X const& x) const {
       if constexpr (meshtf::detail::AnyRejected<X>) return x;
       else return x + sinusoid_positions<typename X::element_type, L, Length, Model>(x.machine());
+    }
+    /// The same of some positions, which `places` names.
+    template<class X, class Places>
+    constexpr auto add(X const& x, Places const& places, std::source_location at) const {
+      if constexpr (meshtf::detail::AnyRejected<X>) return x;
+      else return x + detail::sinusoids_of<typename X::element_type, Model>(cast<double>(places, at));
     }
   };
 };

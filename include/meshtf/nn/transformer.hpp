@@ -1,16 +1,21 @@
 // A Transformer language model: decoder only, with each norm before its branch.
 #pragma once
 
+#include <cstdint>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/incremental.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/self_attention.hpp>
 #include <meshtf/nn/stack.hpp>
 #include <meshtf/nn/twin.hpp>
+#include <meshtf/ops/index/gather.hpp>
+#include <meshtf/ops/index/iota.hpp>
 #include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 
@@ -31,6 +36,13 @@ struct learned_positions {
     constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
       return x + detail::weight_for<X>(table, at);
     }
+    /// The same of some positions, which `places` names.
+    template<class X, class Places>
+    constexpr auto add(X const& x, Places const& places, std::source_location at) const {
+      auto const& all  = detail::weight_for<X>(table, at);
+      auto const found = gather<Length>(all, places, at);
+      return x + found;
+    }
   };
 };
 
@@ -44,6 +56,10 @@ struct no_positions {
     constexpr layer(machine<L>&, auto const&) {}
     template<class X>
     constexpr X const& operator()(X const& x) const {
+      return x;
+    }
+    template<class X, class Places>
+    constexpr X const& add(X const& x, Places const&, std::source_location) const {
       return x;
     }
   };
@@ -100,14 +116,24 @@ struct transformer_block {
         feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
-  constexpr auto operator()(X const& x) const {
-    auto const normed = norm1(x);
-    return branches(x, normed);
+  constexpr auto operator()(X const& before) const {
+    auto const r = entered(before);
+    return branches(r.sum, attention(r.norm));
   }
+  /// The same, and the keys and values of all positions.
   template<class X>
-  constexpr auto operator()(residual<X> const& before) const {
-    auto const r = norm1(before.stream, before.branch);
-    return branches(r.sum, r.norm);
+  constexpr auto prefill(X const& before, std::source_location at) const {
+    auto const r = entered(before);
+    auto seen    = attention.cache(r.norm, at);
+    auto result  = branches(r.sum, attention.template attend<length>(r.norm, seen, {.causal = true}, at));
+    return detail::prefilled<decltype(result), decltype(seen)>{std::move(result), std::move(seen)};
+  }
+  /// The same of the positions `first` and following, which have the dimension `Step` in place of the
+  /// length: `seen` holds keys and values of those before them, and gets theirs.
+  template<Dimension Step, class X, class Cache>
+  constexpr auto extend(X const& before, Cache& seen, extent first, std::source_location at) const {
+    auto const r = entered(before);
+    return branches(r.sum, attention.template extend<Step>(r.norm, seen, first, attention_options{}, at));
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
@@ -115,11 +141,19 @@ struct transformer_block {
   }
 
 private:
-  template<class X, class Normed>
-  constexpr auto branches(X const& x, Normed const& normed) const {
-    auto const a = attention(normed);
-    auto r       = norm2(x, a);
-    auto f       = feed(r.norm);
+  template<class X>
+  constexpr auto entered(X const& x) const {
+    auto normed = norm1(x);
+    return detail::entered<X, decltype(normed)>{x, std::move(normed)};
+  }
+  template<class X>
+  constexpr auto entered(residual<X> const& before) const {
+    return norm1(before.stream, before.branch);
+  }
+  template<class X, class A>
+  constexpr auto branches(X const& x, A const& a) const {
+    auto r = norm2(x, a);
+    auto f = feed(r.norm);
     if constexpr (meshtf::detail::AnyRejected<decltype(f)>) return residual<rejected>{};
     else return residual<X>{std::move(r.sum), std::move(f)};
   }
@@ -198,9 +232,45 @@ public:
     auto const x     = positions(found);
     auto const r     = detail::through<L>(blocks, x, std::source_location::current());
     auto const last  = norm(r.stream, r.branch);
-    if constexpr (has_twin) return tokens_type::scores(last.norm, *table_of_last_stage);
-    else if constexpr (Dims::tied) return tokens.logits(last.norm);
-    else return output.layer(last.norm);
+    return scores(last.norm);
+  }
+
+  /// Reads a prompt: the scores of the id after position `last` of `ids`, along `next_position` and `vocab`,
+  /// and the keys and values of all positions, for `extend`. Ids after `last` may be any of the vocabulary.
+  ///
+  ///     auto read = net.prefill(ids, 11);                       // of 12 ids
+  ///     auto next = argmax<vocab>(read.scores);                 // [batch, next_position]
+  ///     auto scores = net.extend<nn::next_position>(next, read.caches, 12);
+  ///
+  /// It costs a pass without gradients, of scores for one position alone. Keys and values are gathered along
+  /// a split length, and stay split by the batch and by heads.
+  template<Tensor Ids>
+  constexpr auto prefill(Ids const& ids, extent last,
+                         std::source_location at = std::source_location::current()) const {
+    static_assert(!is_staged<L>, "meshtf: decoding step by step works under layouts without stages");
+    no_gradient const guard{ids.machine()};
+    auto const found  = looked_up(ids);
+    auto const x      = positions(found);
+    auto read         = detail::prefilled_through(blocks, x, at);
+    auto const normed = norm(read.scores.stream, read.scores.branch);
+    auto result       = scores(detail::one_position<length, model>(normed.norm, last, at));
+    return read_prompt<decltype(result), typename decltype(read.caches)::value_type>{std::move(result),
+                                                                                     std::move(read.caches)};
+  }
+  /// Scores after each of the positions `first` and following, whose `ids` have the dimension `Step` in place
+  /// of the length. `caches` holds keys and values of those before them, and gets theirs. The scores are
+  /// those of all positions at once. Errors: `software_error` for a position beyond the length.
+  template<Dimension Step, Tensor Ids, class Cache>
+  constexpr auto extend(Ids const& ids, std::vector<Cache>& caches, extent first,
+                        std::source_location at = std::source_location::current()) const {
+    static_assert(!is_staged<L>, "meshtf: decoding step by step works under layouts without stages");
+    no_gradient const guard{ids.machine()};
+    auto const places = iota<std::int32_t, L, Step>(ids.machine(), at) + static_cast<std::int32_t>(first);
+    auto const found  = looked_up(ids);
+    auto const x      = positions.add(found, places, at);
+    auto const r      = detail::extended_through<Step>(blocks, x, caches, first, at);
+    auto const last   = norm(r.stream, r.branch);
+    return scores(last.norm);
   }
 
   constexpr auto parameters() {
@@ -225,6 +295,13 @@ private:
     if constexpr (requires { positions.table; })
       return rest(named("tokens", tokens.table), named("positions", positions.table));
     else return rest(named("tokens", tokens.table));
+  }
+
+  template<class X>
+  constexpr auto scores(X const& x) const {
+    if constexpr (has_twin) return tokens_type::scores(x, *table_of_last_stage);
+    else if constexpr (Dims::tied) return tokens.logits(x);
+    else return output.layer(x);
   }
 
   template<class Ids>
