@@ -15,6 +15,7 @@
 
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
+#include <meshtf/nn/generation.hpp>
 #include <meshtf/search/search.hpp>
 
 using namespace meshtf;
@@ -778,6 +779,34 @@ void sequences_of_sequences(process_mesh<grid>& m) {
   backward(loss);
 }
 
+struct of_writer : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 1;
+};
+
+void text_of_a_model(process_mesh<grid>& m) {
+  using L = mixed;
+  nn::transformer<float, L, of_writer> const net{m, 1};
+  tensor<int, L, batch, length> const ids{m};
+
+  //= Unitransformer.sample_autoregressive(ids, temperature=0.8, sampling_keep_top_k=3) ||
+  //= model.generate(ids, do_sample=True, temperature=0.8, top_k=3, top_p=0.9, max_new_tokens=2) of transformers
+  //= || decoding.temperature_sample(ids, cache, tokens_to_logits, eos_id, temperature=0.8, topk=3) of t5x
+  auto const text = nn::generate(
+      net, ids, {.prompt = 1, .length = 2, .choice = {.temperature = 0.8, .top_k = 3, .top_p = 0.9}});
+
+  //= the first_part of sample_autoregressive || model(ids, use_cache=True) of transformers ||
+  //= nn.MultiHeadDotProductAttention(decode=True)
+  auto read = net.prefill(ids, 0);
+
+  //= mtf.top_k, mtf.sample_with_temperature || TopKLogitsWarper(3), TopPLogitsWarper(0.9) of transformers,
+  //= torch.multinomial || jax.lax.top_k, random.categorical
+  auto const next = nn::next_ids<vocab>(read.scores, {.top_k = 3, .top_p = 0.9}, {.seed = 7});
+
+  //= the body of its while_loop || model(next, past_key_values=read) of transformers ||
+  //= nn.MultiHeadDotProductAttention(decode=True)
+  auto const scores = net.extend<nn::next_position>(next, read.caches, 1);
+}
+
 //# Training
 struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -971,6 +1000,7 @@ int main(int argc, char** argv) {
   loops(m);
   plain_layers(m);
   sequences_of_sequences(m);
+  text_of_a_model(m);
   training<mixed> t{m};
   settings(t, 0);
   float const loss = t.step().value();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,19 @@ inline long whole_number(std::string const& option, std::string const& text, lon
     throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " +
                               option + ", got '" + text + "': for example " + option + " 20");
   return n;
+}
+
+/// Errors: `usage_error` unless `text` is a finite number that `fits`, as `range` says in words.
+template<class Fits>
+double real_number(std::string const& option, std::string const& text, std::string const& range,
+                   std::string const& example, Fits const& fits) {
+  double x                  = 0;
+  char const* const end     = text.data() + text.size();
+  auto const [stop, failed] = std::from_chars(text.data(), end, x);
+  if (failed != std::errc{} || stop != end || !std::isfinite(x) || !fits(x))
+    throw meshtf::usage_error("expected a number " + range + " after " + option + ", got '" + text +
+                              "': for example " + option + " " + example);
+  return x;
 }
 
 /// Errors: `usage_error` unless `text` is one of `layouts`.

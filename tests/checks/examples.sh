@@ -23,5 +23,5 @@ while IFS= read -r file; do
     *) say "$file: its line 'Run: ' names no program in build/release/examples/ and no script in examples/";;
   esac
   grep -qE '^Prints: .{20}' <<<"$comment" || say "$file: its first comment lacks the line 'Prints: '"
-done < <(find . \( -name '*.cpp' -o -name demo -o -name images -o -name translate \) -type f | sed 's,^\./,,' | sort)
+done < <(find . \( -name '*.cpp' -o -name demo -o -name images -o -name translate -o -name generate \) -type f | sed 's,^\./,,' | sort)
 exit $bad
