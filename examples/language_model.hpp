@@ -21,6 +21,8 @@
 #define ACTIVATION float  // meshtf::bfloat16: mixed precision, a program of its own too
 #endif
 
+namespace {
+
 /// What a size is, and how it learns.
 struct model_size {
   char const* name;
@@ -112,3 +114,5 @@ template<meshtf::Layout L>
 using language_model =
     std::conditional_t<model_kind == kind::llama, meshtf::nn::llama<float, L, dims_of_llama, activation>,
                        meshtf::nn::transformer<float, L, dims, activation>>;
+
+}  // namespace
