@@ -789,8 +789,8 @@ void text_of_a_model(process_mesh<grid>& m) {
   tensor<int, L, batch, length> const ids{m};
 
   //= Unitransformer.sample_autoregressive(ids, temperature=0.8, sampling_keep_top_k=3) ||
-  //= model.generate(ids, do_sample=True, temperature=0.8, top_k=3, top_p=0.9, max_new_tokens=2) of transformers
-  //= || decoding.temperature_sample(ids, cache, tokens_to_logits, eos_id, temperature=0.8, topk=3) of t5x
+  //= model.generate(ids, do_sample=True, temperature=0.8, top_k=3, top_p=0.9) of transformers ||
+  //= decoding.temperature_sample(ids, cache, tokens_to_logits, eos_id, temperature=0.8, topk=3) of t5x
   auto const text = nn::generate(
       net, ids, {.prompt = 1, .length = 2, .choice = {.temperature = 0.8, .top_k = 3, .top_p = 0.9}});
 

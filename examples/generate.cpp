@@ -1,10 +1,10 @@
 // Continues a text with a language model that language_model.cpp has trained: keys and values are kept, so
 // each byte costs one position.
 //
-// The same text on 1, 2 and 4 processes: more of them hold a part of the heads, of the hidden units and of
-// the vocabulary each. Run:    examples/processes 2 build/release/examples/generate_tiny --checkpoint DIR
-// --prompt "And God said" (examples/generate builds it and runs it) Prints: the text, and on stderr how many
-// bytes a second
+// The text is the same on 1, 2 and 4 processes, of which each has a part of the heads, of the hidden units
+// and of the vocabulary.
+// Run:    examples/processes 2 build/release/examples/generate_tiny --checkpoint DIR --prompt "And God said"
+// Prints: the text, and on stderr how many bytes a second it wrote
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -58,7 +58,7 @@ constexpr void expect_equal(X const& found, Y const& expected, double within) {
     check_within(static_cast<double>(far.value()), static_cast<double>(largest.value()), within);
 }
 
-/// Scores after the prompt and after each of two further positions, beside those of a pass over all.
+/// Scores after the prompt and after each of two further positions, compared with those of a pass over all.
 template<Layout L, class Net>
 constexpr void compare_scores(Net const& net, machine<L>& m, value_recorder const& see, double within) {
   no_gradient const guard{m};

@@ -37,7 +37,7 @@ struct prefilled {
 
 /// The stream as a block's first norm leaves it, and its norm.
 template<class X, class Norm>
-struct entered {
+struct normed_stream {
   X sum;
   Norm norm;
 };

@@ -117,13 +117,13 @@ struct transformer_block {
 
   template<class X>
   constexpr auto operator()(X const& before) const {
-    auto const r = entered(before);
+    auto const r = first_norm(before);
     return branches(r.sum, attention(r.norm));
   }
   /// The same, and the keys and values of all positions.
   template<class X>
   constexpr auto prefill(X const& before, std::source_location at) const {
-    auto const r = entered(before);
+    auto const r = first_norm(before);
     auto seen    = attention.cache(r.norm, at);
     auto result  = branches(r.sum, attention.template attend<length>(r.norm, seen, {.causal = true}, at));
     return detail::prefilled<decltype(result), decltype(seen)>{std::move(result), std::move(seen)};
@@ -132,7 +132,7 @@ struct transformer_block {
   /// length: `seen` holds keys and values of those before them, and gets theirs.
   template<Dimension Step, class X, class Cache>
   constexpr auto extend(X const& before, Cache& seen, extent first, std::source_location at) const {
-    auto const r = entered(before);
+    auto const r = first_norm(before);
     return branches(r.sum, attention.template extend<Step>(r.norm, seen, first, attention_options{}, at));
   }
   constexpr auto parameters() {
@@ -142,12 +142,12 @@ struct transformer_block {
 
 private:
   template<class X>
-  constexpr auto entered(X const& x) const {
+  constexpr auto first_norm(X const& x) const {
     auto normed = norm1(x);
-    return detail::entered<X, decltype(normed)>{x, std::move(normed)};
+    return detail::normed_stream<X, decltype(normed)>{x, std::move(normed)};
   }
   template<class X>
-  constexpr auto entered(residual<X> const& before) const {
+  constexpr auto first_norm(residual<X> const& before) const {
     return norm1(before.stream, before.branch);
   }
   template<class X, class A>
