@@ -108,8 +108,10 @@
 #include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/nn/conv.hpp>
+#include <meshtf/nn/decoder.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/encoder.hpp>
 #include <meshtf/nn/factorised_embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/gated_feed_forward.hpp>
@@ -119,7 +121,9 @@
 #include <meshtf/nn/llama.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/positions.hpp>
+#include <meshtf/nn/segments.hpp>
 #include <meshtf/nn/self_attention.hpp>
+#include <meshtf/nn/seq2seq.hpp>
 #include <meshtf/nn/sequences.hpp>
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/nn/transformer.hpp>

@@ -13,8 +13,6 @@
 #include <meshtf/io/print_names.hpp>
 #include <meshtf/planning.hpp>
 
-#include <meshtf/nn/decoder.hpp>
-
 namespace {
 
 using namespace meshtf;

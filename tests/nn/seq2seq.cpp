@@ -5,8 +5,6 @@
 
 #include <meshtf/meshtf.hpp>
 
-#include <meshtf/nn/seq2seq.hpp>
-
 #include "../catch.hpp"
 
 #if MESHTF_WITH_JANSSON

@@ -3,8 +3,6 @@
 // test: processes 1 2 3 4 6 8 10
 #include "../layout_fixture.hpp"
 
-#include <meshtf/nn/seq2seq.hpp>
-
 using namespace fixture;
 
 namespace {

@@ -1,7 +1,6 @@
 // If it compiles, it passes: the search finds a layout for an encoder and decoder, at the price of a dry run.
 #include <meshtf/planning.hpp>
 
-#include <meshtf/nn/seq2seq.hpp>
 #include <meshtf/search/search.hpp>
 
 namespace {

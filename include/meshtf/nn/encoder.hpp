@@ -9,8 +9,8 @@
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/residual.hpp>
 #include <meshtf/nn/stack.hpp>
-#include <meshtf/nn/transformer.hpp>
 #include <meshtf/ops/random/dropout.hpp>
 
 namespace meshtf {
@@ -43,14 +43,6 @@ constexpr X after_dropout(X const& x, dropout_options const& drops, std::source_
 inline constexpr auto all_visible =
     meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term,
                              meshtf::detail::without_term, meshtf::detail::without_term);
-
-/// The stream and a branch, for the next norm.
-template<class X, class Branch>
-constexpr auto residual_of(X&& stream, Branch&& branch) {
-  if constexpr (meshtf::detail::AnyRejected<std::remove_cvref_t<X>, std::remove_cvref_t<Branch>>)
-    return residual<rejected>{};
-  else return residual<std::remove_cvref_t<X>>{std::forward<X>(stream), std::forward<Branch>(branch)};
-}
 
 }  // namespace detail
 

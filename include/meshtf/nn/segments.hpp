@@ -7,8 +7,8 @@
 
 #include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/kinds_of_positions.hpp>
 #include <meshtf/nn/positions.hpp>
-#include <meshtf/nn/transformer.hpp>
 #include <meshtf/ops/index/iota.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>

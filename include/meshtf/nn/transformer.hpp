@@ -10,7 +10,9 @@
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/incremental.hpp>
+#include <meshtf/nn/kinds_of_positions.hpp>
 #include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/residual.hpp>
 #include <meshtf/nn/self_attention.hpp>
 #include <meshtf/nn/stack.hpp>
 #include <meshtf/nn/twin.hpp>
@@ -22,48 +24,6 @@
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
-
-/// A trained vector for each position.
-struct learned_positions {
-  template<class T, class L, class Length, class Model>
-  struct layer {
-    kept_parameter<T, L, Length, Model> table;
-
-    template<class Initialiser>
-    constexpr layer(machine<L>& m, Initialiser const& initialiser) : table{m, initialiser} {}
-
-    template<class X>
-    constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-      return x + detail::weight_for<X>(table, at);
-    }
-    /// The same of some positions, which `places` names.
-    template<class X, class Places>
-    constexpr auto add(X const& x, Places const& places, std::source_location at) const {
-      auto const& all  = detail::weight_for<X>(table, at);
-      auto const found = gather<Length>(all, places, at);
-      return x + found;
-    }
-  };
-};
-
-/// Positions that the model is not told. It finds some of them out by itself, since each position sees only
-/// those before it.
-/// Source: Haviv et al., Transformer Language Models without Positional Encodings Still Learn Positional
-/// Information (2022).
-struct no_positions {
-  template<class T, class L, class Length, class Model>
-  struct layer {
-    constexpr layer(machine<L>&, auto const&) {}
-    template<class X>
-    constexpr X const& operator()(X const& x) const {
-      return x;
-    }
-    template<class X, class Places>
-    constexpr X const& add(X const& x, Places const&, std::source_location) const {
-      return x;
-    }
-  };
-};
 
 /// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers,
 /// whether the softmax is tied, how positions enter (`learned_positions`, `no_positions`, or `sinusoids` of
@@ -86,15 +46,6 @@ struct transformer_dims {
   // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
   static constexpr double stddev = 0.02;
   static constexpr bool tied     = true;  // the embedding's table also gives the scores
-};
-
-/// The residual stream and the branch that is yet to be added to it: the next norm does both in one pass.
-template<class Tensor>
-struct residual {
-  Tensor stream;
-  Tensor branch;
-
-  constexpr auto values() const { return std::tuple{stream, branch}; }
 };
 
 /// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream.
@@ -154,8 +105,7 @@ private:
   constexpr auto branches(X const& x, A const& a) const {
     auto r = norm2(x, a);
     auto f = feed(r.norm);
-    if constexpr (meshtf::detail::AnyRejected<decltype(f)>) return residual<rejected>{};
-    else return residual<X>{std::move(r.sum), std::move(f)};
+    return detail::residual_of(std::move(r.sum), std::move(f));
   }
 };
 
