@@ -33,8 +33,8 @@ groups = [
     ("ops_random", "Operations: random numbers", "ops/random"),
     ("ops_function", "Operations: functions of functions", "ops/function"),
     ("nn", "Layers", "nn"),
-    ("nn_sequences", "Layers: from sequences to sequences", "nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp nn/sampling.hpp "
-     "nn/segments.hpp nn/seq2seq.hpp"),
+    ("nn_sequences", "Layers: from sequences to sequences", "nn/blocks_with_norm.hpp nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp "
+     "nn/sampling.hpp nn/segments.hpp nn/seq2seq.hpp"),
     ("optim", "Optimizers and schedules", "optim"),
     ("price", "Prices", "price"),
     ("search", "The best layout", "search"),

@@ -18,6 +18,8 @@ namespace nn {
 template<FloatingElement T, Layout L, Dimension Length, Dimension Memory, Dimension Model, Dimension Heads,
          Dimension Key, Dimension Hidden, Dimension MemoryModel = Model>
 struct decoder_block {
+  static constexpr int branch_count = 3;
+
   layer_norm<T, L, Model> norm1;
   nn::attention<T, L, Model, Heads, Key, Length> attention;
   layer_norm<T, L, Model> norm2;
@@ -107,19 +109,13 @@ struct decoder_caches {
 /// stddev is divided by sqrt(3 layers).
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Memory, Dimension Model,
          Dimension Heads, Dimension Key, Dimension Hidden, Dimension MemoryModel = Model>
-struct decoder {
-  using block = decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>;
-
-  typename detail::blocks_of<block, Layers>::type blocks;
-  layer_norm<T, L, Model> norm;
-
-  constexpr decoder(machine<L>& m, streams& seeds, double stddev)
-    requires(Layers != any_depth)
-      : blocks(blocks_for(depth{Layers}, m, seeds, stddev)), norm{m} {}
-  /// Errors: `software_error` for a depth below 1.
-  constexpr decoder(machine<L>& m, depth d, streams& seeds, double stddev)
-    requires(Layers == any_depth)
-      : blocks(blocks_for(d, m, seeds, stddev)), norm{m} {}
+struct decoder
+    : detail::blocks_with_norm<decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
+                               Layers, T, L, Model> {
+  using base =
+      detail::blocks_with_norm<decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
+                               Layers, T, L, Model>;
+  using base::base;
 
   template<class X, class Y>
   constexpr auto operator()(X const& x, Y const& memory, dropout_options drops = {},
@@ -133,12 +129,7 @@ struct decoder {
                             meshtf::detail::attention_terms<Cross...> const& cross_terms,
                             dropout_options drops   = {},
                             std::source_location at = std::source_location::current()) const {
-    auto r = blocks[0](x, memory, own_terms, cross_terms, drops.part(1), at);
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = blocks[i](r, memory, own_terms, cross_terms, drops.part(i + 1), at);
-      r         = std::move(next);
-    }
-    return norm(r.stream, r.branch).norm;
+    return this->through(x, drops, at, memory, own_terms, cross_terms);
   }
 
   /// The caches of a memory, for `extend`: nothing of `Length` is in them yet. Sequences may have dimensions
@@ -149,11 +140,11 @@ struct decoder {
     auto& m       = memory.machine();
     return [&]<Dimension... Batch>(shape<Batch...>) {
       using own =
-          decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(
-              m));
-      using seen = decltype(blocks[0].cross.cache(memory, at));
+          decltype(this->blocks[0]
+                       .attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
+      using seen = decltype(this->blocks[0].cross.cache(memory, at));
       decoder_caches<own, seen> made;
-      for (block const& b : blocks) {
+      for (auto const& b : this->blocks) {
         made.own.push_back(
             b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
         made.memory.push_back(b.cross.cache(memory, at));
@@ -169,21 +160,13 @@ struct decoder {
   constexpr auto extend(X const& x, decoder_caches<Own, Seen>& seen, extent first,
                         meshtf::detail::attention_terms<Cross...> const& cross_terms,
                         std::source_location at = std::source_location::current()) const {
-    auto r = blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
-      r         = std::move(next);
+    auto r = this->blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
+    for (std::size_t i = 1; i < this->blocks.size(); ++i) {
+      auto next =
+          this->blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
+      r = std::move(next);
     }
-    return norm(r.stream, r.branch).norm;
-  }
-  constexpr auto parameters() { return meshtf::parameters(named("blocks", blocks), named("norm", norm)); }
-
-private:
-  static_assert(!is_staged<L>, "meshtf: a decoder works under layouts without stages");
-
-  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds, double stddev) {
-    double const output_stddev = stddev / math::sqrt(3.0 * d.layers);
-    return detail::made_blocks<block, Layers, L>(d, m, seeds, stddev, output_stddev);
+    return this->norm(r.stream, r.branch).norm;
   }
 };
 

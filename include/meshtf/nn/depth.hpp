@@ -53,10 +53,10 @@ constexpr depth depth_of(depth said) {
   return said;
 }
 
-/// The standard deviation of weights that end a branch of a stream: divided by sqrt(2 layers), by Newton's
-/// method, since std::sqrt is not constexpr.
-constexpr double stddev_of_branches(double stddev, int layers) {
-  double const n = 2.0 * layers;
+/// The standard deviation of weights that end a branch of a stream: divided by the square root of the number
+/// of branches, by Newton's method, since std::sqrt is not constexpr.
+constexpr double stddev_of_branches(double stddev, int layers, int branches_of_layer = 2) {
+  double const n = static_cast<double>(branches_of_layer) * layers;
   double root    = n;
   for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;
   return stddev / root;

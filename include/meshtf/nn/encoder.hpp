@@ -2,49 +2,15 @@
 // branch.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include <meshtf/nn/attention.hpp>
-#include <meshtf/nn/depth.hpp>
+#include <meshtf/nn/blocks_with_norm.hpp>
 #include <meshtf/nn/feed_forward.hpp>
-#include <meshtf/nn/norm.hpp>
-#include <meshtf/nn/residual.hpp>
-#include <meshtf/nn/stack.hpp>
-#include <meshtf/ops/random/dropout.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
-
-/// Dropout in one pass through a model: with which probability an element becomes 0, and the random numbers.
-/// Each pass in training, of a micro-batch too, wants a key of its own: `{.seed = run, .stream = pass}`.
-struct dropout_options {
-  double rate = 0;
-  random_key random{};
-
-  /// Those of part `n` of the model, or of part `n` of a part: other random numbers. n is less than 4096, and
-  /// a model's uses are all at one depth.
-  constexpr dropout_options part(std::uint64_t n) const {
-    return {rate, {random.seed, random.stream * 4096 + n}};
-  }
-};
-
-namespace detail {
-
-/// x after dropout.
-template<class X>
-constexpr X after_dropout(X const& x, dropout_options const& drops, std::source_location at) {
-  if (drops.rate == 0) return x;
-  return dropout(x, drops.rate, drops.random, at);
-}
-
-/// Attention to all positions.
-inline constexpr auto all_visible =
-    meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term,
-                             meshtf::detail::without_term, meshtf::detail::without_term);
-
-}  // namespace detail
 
 /// Self-attention and feed-forward: each works on the norm of the stream, and is added to the stream after
 /// dropout.
@@ -53,6 +19,8 @@ inline constexpr auto all_visible =
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key,
          Dimension Hidden>
 struct encoder_block {
+  static constexpr int branch_count = 2;
+
   layer_norm<T, L, Model> norm1;
   nn::attention<T, L, Model, Heads, Key, Length> attention;
   layer_norm<T, L, Model> norm2;
@@ -102,22 +70,15 @@ private:
 /// For model parallelism split `Heads` and `Hidden`, for data parallelism a batch dimension. `Length` may be
 /// split, where keys and values are gathered; `Key` and (for speed) `Model` stay whole.
 /// Weights start normally distributed with `stddev`, which is divided by sqrt(2 layers) where a branch joins
-/// the stream. Dropout applies to what each branch adds.
+/// the stream. Dropout applies to what each branch adds. With `Layers` = `any_depth` the depth is told:
+/// `encodes{m, nn::depth{n}, seeds, 0.03}`; it is at least 1, else `software_error`.
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Model, Dimension Heads,
          Dimension Key, Dimension Hidden>
-struct encoder {
-  using block = encoder_block<T, L, Length, Model, Heads, Key, Hidden>;
-
-  typename detail::blocks_of<block, Layers>::type blocks;
-  layer_norm<T, L, Model> norm;
-
-  constexpr encoder(machine<L>& m, streams& seeds, double stddev)
-    requires(Layers != any_depth)
-      : blocks(blocks_for(depth{Layers}, m, seeds, stddev)), norm{m} {}
-  /// Errors: `software_error` for a depth below 1.
-  constexpr encoder(machine<L>& m, depth d, streams& seeds, double stddev)
-    requires(Layers == any_depth)
-      : blocks(blocks_for(d, m, seeds, stddev)), norm{m} {}
+struct encoder
+    : detail::blocks_with_norm<encoder_block<T, L, Length, Model, Heads, Key, Hidden>, Layers, T, L, Model> {
+  using base =
+      detail::blocks_with_norm<encoder_block<T, L, Length, Model, Heads, Key, Hidden>, Layers, T, L, Model>;
+  using base::base;
 
   template<class X>
   constexpr auto operator()(X const& x, dropout_options drops = {},
@@ -129,21 +90,7 @@ struct encoder {
   constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms,
                             dropout_options drops   = {},
                             std::source_location at = std::source_location::current()) const {
-    auto r = blocks[0](x, terms, drops.part(1), at);
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = blocks[i](r, terms, drops.part(i + 1), at);
-      r         = std::move(next);
-    }
-    return norm(r.stream, r.branch).norm;
-  }
-  constexpr auto parameters() { return meshtf::parameters(named("blocks", blocks), named("norm", norm)); }
-
-private:
-  static_assert(!is_staged<L>, "meshtf: an encoder works under layouts without stages");
-
-  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds, double stddev) {
-    double const output_stddev = detail::stddev_of_branches(stddev, d.layers);
-    return detail::made_blocks<block, Layers, L>(d, m, seeds, stddev, output_stddev);
+    return this->through(x, drops, at, terms);
   }
 };
 
