@@ -34,7 +34,7 @@ groups = [
     ("ops_function", "Operations: functions of functions", "ops/function"),
     ("nn", "Layers", "nn"),
     ("nn_sequences", "Layers: from sequences to sequences", "nn/blocks_with_norm.hpp nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp "
-     "nn/sampling.hpp nn/segments.hpp nn/seq2seq.hpp"),
+     "nn/sampling.hpp nn/segments.hpp nn/seq2seq.hpp nn/sequence_pairs.hpp"),
     ("optim", "Optimizers and schedules", "optim"),
     ("price", "Prices", "price"),
     ("search", "The best layout", "search"),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <source_location>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/nn/depth.hpp>
@@ -47,44 +48,109 @@ inline constexpr auto all_visible =
     meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term,
                              meshtf::detail::without_term, meshtf::detail::without_term);
 
-/// Blocks of one type and a last norm. A block is called as block(x, beside..., drops, at), where `beside` is
+/// What all blocks get next to their stream, for stage `k`.
+constexpr meshtf::detail::no_term handed_on(meshtf::detail::no_term, int, std::source_location) { return {}; }
+template<class B, class QS, class MS, class M>
+constexpr auto handed_on(meshtf::detail::attention_terms<B, QS, MS, M> const& terms, int k,
+                         std::source_location at) {
+  auto const bias       = handed_on(terms.bias, k, at);
+  auto const mask       = handed_on(terms.mask, k, at);
+  auto const of_queries = handed_on(terms.query_segments, k, at);
+  if constexpr (std::is_same_v<QS, MS> && Tensor<QS>)  // the same ids need no second message
+    if (terms.query_segments.handle().is(terms.memory_segments.handle()))
+      return meshtf::detail::attention_terms<B, QS, MS, M>{bias, of_queries, of_queries, mask};
+  auto const of_memory = handed_on(terms.memory_segments, k, at);
+  return meshtf::detail::attention_terms<B, QS, MS, M>{bias, of_queries, of_memory, mask};
+}
+
+template<class... X>
+constexpr std::tuple<X...> handed_on(std::tuple<X...> const& all, int k, std::source_location at) {
+  // in braces, so the messages go in this order
+  return std::apply([&](X const&... each) { return std::tuple<X...>{handed_on(each, k, at)...}; }, all);
+}
+
+/// A block with all that it gets next to its stream: a model of the stream alone.
+template<class Block, class... Given>
+struct bound_block {
+  Block const* block;
+  std::tuple<Given...> given;
+  dropout_options drops;
+  std::source_location at;
+
+  template<class X>
+  constexpr auto operator()(X const& x) const {
+    return std::apply([&](Given const&... each) { return (*block)(x, each..., drops, at); }, given);
+  }
+  // a list of parameters is one of parameters that may change
+  constexpr auto parameters() const { return const_cast<Block*>(block)->parameters(); }
+};
+
+/// Blocks of one type and a last norm. A block is called as block(x, given..., drops, at), where `given` is
 /// what all blocks get: terms of attention, a memory.
 template<class Block, int Layers, FloatingElement T, Layout L, Dimension Model>
 struct blocks_with_norm {
-  using block = Block;
+  using block     = Block;
+  using norm_type = layer_norm<T, L, Model>;
 
   typename blocks_of<block, Layers>::type blocks;
-  layer_norm<T, L, Model> norm;
+  norm_type norm;
 
   constexpr blocks_with_norm(machine<L>& m, streams& seeds, double stddev)
     requires(Layers != any_depth)
-      : blocks(blocks_for(depth{Layers}, m, seeds, stddev)), norm{m} {}
+      : blocks_with_norm(m, depth{Layers}, alone(depth{Layers}), seeds, stddev) {
+    static_assert(accepted<cut_verdict<L, Layers>>,
+                  "meshtf: the stages of this layout do not cut the blocks");
+  }
   /// Errors: `software_error` for a depth below 1.
   constexpr blocks_with_norm(machine<L>& m, depth d, streams& seeds, double stddev)
     requires(Layers == any_depth)
-      : blocks(blocks_for(d, m, seeds, stddev)), norm{m} {}
+      : blocks_with_norm(m, d, alone(d), seeds, stddev) {}
+  /// A part of a model with other blocks, from all of which stages are cut.
+  /// Errors: `software_error` if the stages of `L` do not cut all.
+  constexpr blocks_with_norm(machine<L>& m, depth d, place_among_blocks place, streams& seeds, double stddev)
+      : blocks(blocks_for(d, place, m, seeds, stddev)),
+        norm(made_at_stage<norm_type, L>(m, stage_of<L>(place.before + d.layers - 1, place.all))),
+        place_{place} {}
 
   constexpr auto parameters() { return meshtf::parameters(named("blocks", blocks), named("norm", norm)); }
 
 protected:
-  static_assert(!is_staged<L>, "meshtf: an encoder or decoder works under layouts without stages");
-
-  /// x through all blocks and the norm.
-  template<class X, class... Beside>
+  /// x through all blocks and the norm. Under a layout with stages, all that a block gets is handed on to the
+  /// stage that has it. Weights of a block that are kept in parts travel together.
+  template<class X, class... Given>
   constexpr auto through(X const& x, dropout_options const& drops, std::source_location at,
-                         Beside const&... beside) const {
-    auto r = blocks[0](x, beside..., drops.part(1), at);
+                         Given const&... given) const {
+    std::tuple<Given...> there{given...};
+    auto r = after_block(0, x, there, drops, at);
     for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = blocks[i](r, beside..., drops.part(i + 1), at);
+      auto next = after_block(i, r, there, drops, at);
       r         = std::move(next);
     }
     return norm(r.stream, r.branch).norm;
   }
 
 private:
-  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds, double stddev) {
+  place_among_blocks place_;
+
+  static constexpr place_among_blocks alone(depth d) { return {.before = 0, .all = d.layers}; }
+  static constexpr auto blocks_for(depth d, place_among_blocks place, machine<L>& m, streams& seeds,
+                                   double stddev) {
     double const output_stddev = stddev_of_branches(stddev, d.layers, block::branch_count);
-    return made_blocks<block, Layers, L>(d, m, seeds, stddev, output_stddev);
+    return made_part<block, Layers, L>(place, d, m, seeds, stddev, output_stddev);
+  }
+
+  /// What block `i` makes of x. `given` is on its stage afterwards.
+  template<class X, class... Given>
+  constexpr auto after_block(std::size_t i, X const& x, std::tuple<Given...>& given,
+                             dropout_options const& drops, std::source_location at) const {
+    if constexpr (is_staged<L>) {
+      int const k       = stage_of<L>(place_.before + static_cast<int>(i), place_.all);
+      auto const stream = handed_on(x, k, at);
+      given             = handed_on(given, k, at);
+      return called<L>(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, stream);
+    } else {
+      return called<L>(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, x);
+    }
   }
 };
 

@@ -116,6 +116,9 @@ struct decoder
       detail::blocks_with_norm<decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
                                Layers, T, L, Model>;
   using base::base;
+  using base::blocks;
+  using base::norm;
+  using block = typename base::block;
 
   template<class X, class Y>
   constexpr auto operator()(X const& x, Y const& memory, dropout_options drops = {},
@@ -137,14 +140,16 @@ struct decoder
   template<Dimension... Shared, Tensor Y>
   constexpr auto caches(Y const& memory, std::source_location at = std::source_location::current()) const {
     using batches = without<typename Y::shape_type, shape<Memory, MemoryModel>>;
-    auto& m       = memory.machine();
+    static_assert(accepted<typename detail::decoding_objection<L>::type>,
+                  "meshtf: a decoder decodes step by step under layouts without stages");
+    auto& m = memory.machine();
     return [&]<Dimension... Batch>(shape<Batch...>) {
       using own =
-          decltype(this->blocks[0]
-                       .attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
-      using seen = decltype(this->blocks[0].cross.cache(memory, at));
+          decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(
+              m));
+      using seen = decltype(blocks[0].cross.cache(memory, at));
       decoder_caches<own, seen> made;
-      for (auto const& b : this->blocks) {
+      for (block const& b : blocks) {
         made.own.push_back(
             b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
         made.memory.push_back(b.cross.cache(memory, at));
@@ -160,13 +165,12 @@ struct decoder
   constexpr auto extend(X const& x, decoder_caches<Own, Seen>& seen, extent first,
                         meshtf::detail::attention_terms<Cross...> const& cross_terms,
                         std::source_location at = std::source_location::current()) const {
-    auto r = this->blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
-    for (std::size_t i = 1; i < this->blocks.size(); ++i) {
-      auto next =
-          this->blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
-      r = std::move(next);
+    auto r = blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+      auto next = blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
+      r         = std::move(next);
     }
-    return this->norm(r.stream, r.branch).norm;
+    return norm(r.stream, r.branch).norm;
   }
 };
 

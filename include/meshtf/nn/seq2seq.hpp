@@ -6,8 +6,8 @@
 
 #include <meshtf/nn/decoder.hpp>
 #include <meshtf/nn/segments.hpp>
-#include <meshtf/nn/sequences.hpp>
-#include <meshtf/ops/function/micro_batch.hpp>
+#include <meshtf/nn/sequence_pairs.hpp>
+#include <meshtf/nn/twin.hpp>
 #include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/pointwise/logical.hpp>
 #include <meshtf/ops/reduce/any_all.hpp>
@@ -46,97 +46,6 @@ struct seq2seq_dims {
   static constexpr double stddev      = 0.7 / math::sqrt(static_cast<double>(Model::size));
 };
 
-/// Pairs of sequences of which several share a row: ids, and the number of the pair that each position
-/// belongs to, the same on both sides, from 1 on. Positions with the number 0 are padding: their ids are any
-/// of the vocabulary, and their losses do not count. All are int, with the dimension of the positions and any
-/// batch dimensions.
-///
-///     nn::packed_pairs const pairs{source, of_source, target, of_target};
-template<Tensor Source, Tensor Target, Tensor SourceSegments = Source, Tensor TargetSegments = Target>
-struct packed_pairs {
-  Source source;
-  SourceSegments source_segments;
-  Target target;
-  TargetSegments target_segments;
-
-  template<Dimension Along>
-  constexpr auto source_places(std::source_location at) const {
-    return positions_in_segments<Along>(source_segments, at);
-  }
-  template<Dimension Along>
-  constexpr auto target_places(std::source_location at) const {
-    return positions_in_segments<Along>(target_segments, at);
-  }
-  /// What the decoder reads: the targets one position later, with 0 in front of each sequence.
-  template<Dimension Along>
-  constexpr auto inputs(std::source_location at) const {
-    return autoregressive_inputs<Along>(target, target_segments, at);
-  }
-  constexpr auto source_terms() const { return with_segments(source_segments); }
-  constexpr auto target_terms() const { return with_segments(target_segments); }
-  constexpr auto cross_terms() const { return with_segments(target_segments, source_segments); }
-  /// 1 for each target that counts, 0 for padding.
-  template<FloatingElement T>
-  constexpr auto counts(std::source_location at) const {
-    return cast<T>(not_equal(target_segments, 0, at), at);
-  }
-  /// Micro-batch `i` of each of the four.
-  template<Dimension Batch, Dimension Micro>
-  constexpr auto part(extent i, std::source_location at = std::source_location::current()) const {
-    return nn::packed_pairs{
-        micro_batch<Batch, Micro>(source, i, at), micro_batch<Batch, Micro>(source_segments, i, at),
-        micro_batch<Batch, Micro>(target, i, at), micro_batch<Batch, Micro>(target_segments, i, at)};
-  }
-};
-
-/// A pair of sequences in each row, of which all positions count: for sources and targets whose lengths are
-/// counted at run time (`up_to`), where all pairs of a batch have the same. Nothing is compared or hidden.
-///
-///     nn::row_pairs const pairs{source, target};
-template<Tensor Source, Tensor Target>
-struct row_pairs {
-  Source source;
-  Target target;
-
-  template<Dimension Along>
-  constexpr auto source_places(std::source_location at) const {
-    return iota<std::int32_t, typename Source::layout_type, Along>(source.machine(), at);
-  }
-  template<Dimension Along>
-  constexpr auto target_places(std::source_location at) const {
-    return iota<std::int32_t, typename Target::layout_type, Along>(target.machine(), at);
-  }
-  template<Dimension Along>
-  constexpr auto inputs(std::source_location at) const {
-    return autoregressive_inputs<Along>(target, at);
-  }
-  constexpr auto source_terms() const { return detail::all_visible; }
-  constexpr auto target_terms() const { return detail::all_visible; }
-  constexpr auto cross_terms() const { return detail::all_visible; }
-  template<FloatingElement T>
-  constexpr auto counts(std::source_location at) const {
-    return cast<T>(greater_equal(target, 0, at), at);
-  }
-  /// Micro-batch `i` of both.
-  template<Dimension Batch, Dimension Micro>
-  constexpr auto part(extent i, std::source_location at = std::source_location::current()) const {
-    return nn::row_pairs{micro_batch<Batch, Micro>(source, i, at), micro_batch<Batch, Micro>(target, i, at)};
-  }
-};
-
-/// A source in each row, with padding where `visible` is 0: what `seq2seq::greedy` decodes.
-template<Tensor Source, Tensor Visible>
-struct source_rows {
-  Source source;
-  Visible visible;
-
-  template<Dimension Along>
-  constexpr auto source_places(std::source_location at) const {
-    return iota<std::int32_t, typename Source::layout_type, Along>(source.machine(), at);
-  }
-  constexpr auto source_terms() const { return with_mask(visible); }
-};
-
 /// How `seq2seq::loss` is computed. Evaluation has none of them; training often has `{.dropout = {0.1, {.seed
 /// = run, .stream = pass}}, .terms = {.label_smoothing = 0.1, .z_loss = 1e-4}}`.
 struct seq2seq_loss_options {
@@ -168,7 +77,8 @@ struct decoder_of {
 ///
 /// One source serves every layout: split a batch dimension for data parallelism, or the positions, where keys
 /// and values are gathered; `heads`, `hidden`, `vocab` for model parallelism; `key` and (for speed) `model`
-/// stay whole. Layouts with stages are refused. In mixed precision, `seq2seq<float, L, dims, bfloat16>`, all
+/// stay whole. Stages are cut from the blocks of both, those of the encoder first; what the encoder returns
+/// is handed on to all stages of the decoder. In mixed precision, `seq2seq<float, L, dims, bfloat16>`, all
 /// that is computed has elements of type `Activation`.
 /// Dropout applies to embeddings with their positions and to what each branch adds.
 /// Source: Vaswani et al., Attention Is All You Need (2017), section 3, with norms before the branches;
@@ -193,14 +103,20 @@ private:
   using of_encoder = detail::encoder_of<Dims>;
   using of_decoder = detail::decoder_of<Dims>;
 
-  static constexpr double width = math::sqrt(static_cast<double>(model::size));
+  using tokens_type           = embedding<T, L, vocab, model>;
+  using source_positions_type = typename by_place::template layer<T, L, source, model>;
+  using target_positions_type = typename by_place::template layer<T, L, target, model>;
+
+  static constexpr double width   = math::sqrt(static_cast<double>(model::size));
+  static constexpr int last_stage = stage_count<L> - 1;
 
 public:
-  embedding<T, L, vocab, model> tokens;
-  typename by_place::template layer<T, L, source, model> source_positions;
-  typename by_place::template layer<T, L, target, model> target_positions;
+  tokens_type tokens;
+  source_positions_type source_positions;
+  target_positions_type target_positions;
   encoder_type encoder;
   decoder_type decoder;
+  [[no_unique_address]] detail::twin_if<is_staged<L>, T, L, vocab, model> table_of_last_stage;
 
   constexpr seq2seq(machine<L>& m, std::uint64_t seed) : seq2seq(m, streams{seed}) {}
   constexpr seq2seq(machine<L>& m, streams seeds)
@@ -214,13 +130,16 @@ public:
   template<class Pairs>
   constexpr auto operator()(Pairs const& pairs, dropout_options drops = {},
                             std::source_location at = std::source_location::current()) const {
-    auto const encoded = encode(pairs, drops, at);
+    // before the encoder: under a layout with stages the first one has the table
     auto const inputs  = pairs.template inputs<target>(at);
     auto const places  = pairs.template target_places<target>(at);
     auto const x       = embedded(inputs, target_positions, places, drops.part(1), at);
+    auto const encoded = encode(pairs, drops, at);
     auto const own     = pairs.target_terms();
     auto const cross   = pairs.cross_terms();
-    return tokens.logits(decoder(x, encoded, own, cross, drops.part(1), at), at);
+    auto const decoded = decoder(x, encoded, own, cross, drops.part(1), at);
+    if constexpr (is_staged<L>) return tokens_type::scores(decoded, *table_of_last_stage, at);
+    else return tokens.logits(decoded, at);
   }
 
   /// What the decoder attends to, along `source` and `model`.
@@ -238,13 +157,8 @@ public:
   constexpr auto loss(Pairs const& pairs, seq2seq_loss_options options = {},
                       std::source_location at = std::source_location::current()) const {
     auto const scores = (*this)(pairs, options.dropout, at);
-    auto const losses = softmax_cross_entropy<vocab>(scores, pairs.target, options.terms, at);
-    if constexpr (meshtf::detail::AnyRejected<decltype(losses)>) {
-      return rejected{};
-    } else {
-      auto const counting = pairs.template counts<computed<Activation>>(at);
-      return sum(losses * counting);
-    }
+    if constexpr (is_staged<L>) return loss_of(scores, pairs.on_stage(last_stage, at), options.terms, at);
+    else return loss_of(scores, pairs, options.terms, at);
   }
 
   /// How many targets count, as an element of the losses' type.
@@ -327,19 +241,31 @@ public:
   }
 
 private:
-  static_assert(!is_staged<L>, "meshtf: seq2seq works under layouts without stages");
-
   constexpr seq2seq(machine<L>& m, depth encoder_depth, depth decoder_depth, streams seeds)
-      : tokens{m, normal{seeds.next(), 1 / width}},
-        source_positions{m, normal{seeds.next(), 1}},
-        target_positions{m, normal{seeds.next(), 1}},
-        encoder(made<encoder_type, of_encoder>(m, encoder_depth, seeds)),
-        decoder(made<decoder_type, of_decoder>(m, decoder_depth, seeds)) {}
+      : tokens(detail::made_at_stage<tokens_type, L>(m, 0, normal{seeds.next(), 1 / width})),
+        source_positions(detail::made_at_stage<source_positions_type, L>(m, 0, normal{seeds.next(), 1})),
+        target_positions(detail::made_at_stage<target_positions_type, L>(m, 0, normal{seeds.next(), 1})),
+        encoder(m, encoder_depth, {.before = 0, .all = encoder_depth.layers + decoder_depth.layers}, seeds,
+                Dims::stddev),
+        decoder(m, decoder_depth,
+                {.before = encoder_depth.layers, .all = encoder_depth.layers + decoder_depth.layers}, seeds,
+                Dims::stddev),
+        table_of_last_stage(tokens.table) {
+    if constexpr (of_encoder::layers != any_depth && of_decoder::layers != any_depth)
+      static_assert(accepted<cut_verdict<L, of_encoder::layers + of_decoder::layers>>,
+                    "meshtf: the stages of this layout do not cut the blocks");
+  }
 
-  template<class Side, class Of>
-  static constexpr Side made(machine<L>& m, depth d, streams& seeds) {
-    if constexpr (Of::layers == any_depth) return Side{m, d, seeds, Dims::stddev};
-    else return Side{m, seeds, Dims::stddev};
+  template<class Scores, class Pairs>
+  static constexpr auto loss_of(Scores const& scores, Pairs const& pairs, cross_entropy_options const& terms,
+                                std::source_location at) {
+    auto const losses = softmax_cross_entropy<vocab>(scores, pairs.target, terms, at);
+    if constexpr (meshtf::detail::AnyRejected<decltype(losses)>) {
+      return rejected{};
+    } else {
+      auto const counting = pairs.template counts<computed<Activation>>(at);
+      return sum(losses * counting);
+    }
   }
 
   template<class Ids, class Positions, class Places>

@@ -34,32 +34,39 @@ void expect_cut(int blocks) {
                          "}: each stage has at least one, and the layout's cut ends at their number");
 }
 
-/// As many blocks as the depth says, each made of the machine and the same arguments, on its stage; `Layers`
-/// is their number, or `any_depth`.
-/// Errors: `software_error` if there is not one, or the stages of `L` do not cut them.
+/// As many blocks as the depth says, each made of the machine and the same arguments, on the stage that its
+/// place among all has; `Layers` is their number, or `any_depth`.
+/// Errors: `software_error` if there is not one, or the stages of `L` do not cut all.
 template<class Block, int Layers, Layout L, class... A>
-constexpr auto made_blocks(depth d, machine<L>& m, A&... arguments) {
+constexpr auto made_part(place_among_blocks place, depth d, machine<L>& m, A&... arguments) {
+  if (d.layers < 1)
+    throw software_error("expected a model of at least one layer, got nn::depth{" + std::to_string(d.layers) +
+                         "}");
+  if constexpr (is_staged<L>)
+    if (!cuts<L>(place.all)) expect_cut<L>(place.all);
   if constexpr (Layers != any_depth) {
-    static_assert(accepted<cut_verdict<L, Layers>>,
-                  "meshtf: the stages of this layout do not cut the blocks");
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return typename blocks_of<Block, Layers>::type{
-          made_at_stage<Block, L>(m, stage_of<L>(int{I}, Layers), arguments...)...};
+          made_at_stage<Block, L>(m, stage_of<L>(place.before + int{I}, place.all), arguments...)...};
     }(std::make_index_sequence<std::size_t{Layers}>{});
   } else {
-    if (d.layers < 1)
-      throw software_error("expected a model of at least one layer, got nn::depth{" +
-                           std::to_string(d.layers) + "}");
-    if constexpr (is_staged<L>)
-      if (!cuts<L>(d.layers)) expect_cut<L>(d.layers);
     std::vector<Block> blocks;
     blocks.reserve(static_cast<std::size_t>(d.layers));
     for (int i = 0; i < d.layers; ++i) {
-      [[maybe_unused]] at_stage<L> const here{m, stage_of<L>(i, d.layers)};
+      [[maybe_unused]] at_stage<L> const here{m, stage_of<L>(place.before + i, place.all)};
       blocks.emplace_back(m, arguments...);
     }
     return blocks;
   }
+}
+
+/// The same where they are all blocks of the model.
+template<class Block, int Layers, Layout L, class... A>
+constexpr auto made_blocks(depth d, machine<L>& m, A&... arguments) {
+  if constexpr (Layers != any_depth)
+    static_assert(accepted<cut_verdict<L, Layers>>,
+                  "meshtf: the stages of this layout do not cut the blocks");
+  return made_part<Block, Layers, L>({.before = 0, .all = d.layers}, d, m, arguments...);
 }
 
 /// block(x); where its weights are kept in parts, they travel together.

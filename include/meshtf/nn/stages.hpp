@@ -23,6 +23,18 @@ struct more_stages_than_blocks {};
 template<auto Cut, int Stages, int Blocks>
 struct stages_do_not_cut {};
 
+/// Decoding step by step needs all blocks of a decoder in each step, but the layout has stages along `Axis`,
+/// which work in turn: decode under a layout without stages, for which a checkpoint serves too.
+template<class Axis>
+struct decoding_needs_all_blocks {};
+
+/// The blocks of a part of a model, such as its decoder: how many of the model's are before them, and how
+/// many it has in all. Stages are cut from all.
+struct place_among_blocks {
+  int before;
+  int all;
+};
+
 namespace detail {
 
 template<class L>
@@ -53,6 +65,13 @@ consteval auto cut_verdict_of() {
   else if constexpr (is_cut_evenly<L>) return more_stages_than_blocks<stage_count<L>, Blocks>{};
   else return stages_do_not_cut<stage_cut<L>, stage_count<L>, Blocks>{};
 }
+
+/// `legal`, or the objection to decoding step by step under `L`.
+template<class L>
+struct decoding_objection : std::type_identity<legal> {};
+template<class L>
+  requires is_staged<L>
+struct decoding_objection<L> : std::type_identity<decoding_needs_all_blocks<stage_axis<L>>> {};
 
 }  // namespace detail
 

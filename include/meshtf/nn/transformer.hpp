@@ -123,15 +123,6 @@ struct layer_if<false, Layer> {
   constexpr layer_if(auto&, auto const&) {}
 };
 
-template<bool There, class T, class L, class... D>
-struct twin_if {
-  constexpr explicit twin_if(auto const&) {}
-};
-template<class T, class L, class... D>
-struct twin_if<true, T, L, D...> : twin<T, kept_layout<T, L, shape<D...>>, D...> {
-  using twin<T, kept_layout<T, L, shape<D...>>, D...>::twin;
-};
-
 }  // namespace detail
 
 /// Scores for the next id at every position: embeddings of ids and of positions, `Dims::layers` blocks (or

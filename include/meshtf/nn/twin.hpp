@@ -131,6 +131,19 @@ private:
   entry* entry_;
 };
 
+namespace detail {
+
+/// A twin of a model's table, if it is tied under a layout with stages.
+template<bool There, class T, class L, class... D>
+struct twin_if {
+  constexpr explicit twin_if(auto const&) {}
+};
+template<class T, class L, class... D>
+struct twin_if<true, T, L, D...> : twin<T, kept_layout<T, L, shape<D...>>, D...> {
+  using twin<T, kept_layout<T, L, shape<D...>>, D...>::twin;
+};
+
+}  // namespace detail
 }  // namespace nn
 }  // namespace v0
 }  // namespace meshtf
