@@ -28,12 +28,14 @@ struct memory : meshtf::dim<6> {};
 struct with_rows : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 using by_rows = meshtf::dry<with_rows>;
 
-using machine    = meshtf::machine<by_rows>;
-using good       = meshtf::tensor<float, by_rows, batch, width>;
-using weight     = meshtf::parameter<float, by_rows, width, key>;
-using row        = meshtf::tensor<float, by_rows, width>;
-using ids        = meshtf::tensor<int, by_rows, batch>;
-using of_numbers = std::array<meshtf::rejected, 6>;
+using machine          = meshtf::machine<by_rows>;
+using good             = meshtf::tensor<float, by_rows, batch, width>;
+using weight           = meshtf::parameter<float, by_rows, width, key>;
+using row              = meshtf::tensor<float, by_rows, width>;
+using ids              = meshtf::tensor<int, by_rows, batch>;
+using ids_along_width  = meshtf::tensor<int, by_rows, batch, width>;
+using ids_along_longer = meshtf::tensor<int, by_rows, batch, longer>;
+using of_numbers       = std::array<meshtf::rejected, 6>;
 
 /// Found by argument-dependent lookup, and by their whole names.
 template<class X>
@@ -169,6 +171,10 @@ namespace nn = meshtf::nn;
 struct small : nn::transformer_dims<width, longer, key, narrow, second, rest> {
   static constexpr int layers = 2;
 };
+struct pairs_small : nn::seq2seq_dims<width, longer, key, rest, narrow, second, memory> {
+  static constexpr int encoder_layers = 2;
+  static constexpr int decoder_layers = 2;
+};
 struct llama_small : nn::llama_dims<width, longer, key, narrow, second, rest, memory> {
   static constexpr int layers = 2;
 };
@@ -211,6 +217,30 @@ void layers(machine& m, X const& x) {
                nn::delimited_lm_inputs_mask<width>(x));
 }
 
+/// A refused source, target or numbers of pairs, and what is made of them.
+template<class X>
+void sequences(machine& m, X const& x, ids_along_width const& source, ids_along_longer const& target) {
+  using L = by_rows;
+  nn::streams seeds{1};
+  nn::encoder<float, L, 2, width, narrow, second, rest, memory> const encoder{m, seeds, 0.1};
+  nn::decoder<float, L, 2, longer, width, narrow, second, rest, memory> const decoder{m, seeds, 0.1};
+  nn::seq2seq<float, L, pairs_small> const net{m, 1};
+  auto const refused = [&net](auto const& pairs) {
+    all_rejected(net(pairs), net.encode(pairs), net.loss(pairs), net.count(pairs),
+                 net.loss(pairs, {.dropout = {.rate = 0.1}}), net(pairs, {.rate = 0.1}));
+  };
+  refused(nn::packed_pairs{x, source, target, target});
+  refused(nn::packed_pairs{source, x, target, target});
+  refused(nn::packed_pairs{source, source, x, target});
+  refused(nn::packed_pairs{source, source, target, x});
+  refused(nn::packed_pairs{source, source, target, x}.template part<batch, second>(0));
+  refused(nn::row_pairs{source, x});
+  refused(nn::row_pairs{x, target}.template part<batch, second>(0));
+  all_rejected(net.greedy(nn::source_rows{source, x}, 1), net.greedy(nn::source_rows{x, source}, 1));
+  all_rejected(nn::positions_in_segments<width>(x), encoder(x), encoder(x, with_segments(source)),
+               encoder(x, with_segments(x)), decoder(x, x), decoder(x, x, x, with_segments(target, source)));
+}
+
 template void pointwise(meshtf::rejected const&, good const&, ids const&);
 template void reductions(meshtf::rejected const&, good const&);
 template void shapes(meshtf::rejected const&, good const&, ids const&);
@@ -218,5 +248,6 @@ template void products(meshtf::rejected const&, good const&, weight&, row const&
 template void functions(meshtf::rejected const&, good const&);
 template good declared(meshtf::rejected const&, weight&, meshtf::partial<good, meshtf::axes<rows>>*);
 template void layers(machine&, meshtf::rejected const&);
+template void sequences(machine&, meshtf::rejected const&, ids_along_width const&, ids_along_longer const&);
 
 }  // namespace calls

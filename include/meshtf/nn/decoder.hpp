@@ -134,6 +134,12 @@ struct decoder
                             std::source_location at = std::source_location::current()) const {
     return this->through(x, drops, at, memory, own_terms, cross_terms);
   }
+  template<class X, class Y, class Own, class Cross>
+    requires meshtf::detail::AnyRejected<X, Y, Own, Cross>
+  constexpr rejected operator()(X const&, Y const&, Own const&, Cross const&, dropout_options = {},
+                                std::source_location = {}) const {
+    return {};
+  }
 
   /// The caches of a memory, for `extend`: nothing of `Length` is in them yet. Sequences may have dimensions
   /// `Shared...` after those of the memory's batch, as beams have: these share its keys and values.

@@ -92,6 +92,12 @@ struct encoder
                             std::source_location at = std::source_location::current()) const {
     return this->through(x, drops, at, terms);
   }
+  template<class X, class Terms>
+    requires meshtf::detail::AnyRejected<X, Terms>
+  constexpr rejected operator()(X const&, Terms const&, dropout_options = {},
+                                std::source_location = {}) const {
+    return {};
+  }
 };
 
 }  // namespace nn

@@ -45,7 +45,7 @@ constexpr auto positions_in_segments(Segments const& segments,
                  at);
 }
 
-constexpr auto positions_in_segments(meshtf::detail::AnyRejected auto const& segments) { return segments; }
+MESHTF_ACCEPT_REJECTED(positions_in_segments)
 
 namespace detail {
 

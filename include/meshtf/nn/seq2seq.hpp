@@ -229,6 +229,28 @@ public:
     return tokens.logits(decoder.template extend<next_position>(x, caches, i, terms, at), at);
   }
 
+  // What the compiler has refused is accepted, and no error follows.
+  template<detail::RejectedSequences Pairs>
+  constexpr rejected operator()(Pairs const&, dropout_options = {}, std::source_location = {}) const {
+    return {};
+  }
+  template<detail::RejectedSequences Pairs>
+  constexpr rejected encode(Pairs const&, dropout_options = {}, std::source_location = {}) const {
+    return {};
+  }
+  template<detail::RejectedSequences Pairs>
+  constexpr rejected loss(Pairs const&, seq2seq_loss_options = {}, std::source_location = {}) const {
+    return {};
+  }
+  template<detail::RejectedSequences Pairs>
+  constexpr rejected count(Pairs const&, std::source_location = {}) const {
+    return {};
+  }
+  template<detail::RejectedSequences Sources>
+  constexpr rejected greedy(Sources const&, std::int32_t, std::source_location = {}) const {
+    return {};
+  }
+
   constexpr auto parameters() {
     if constexpr (requires { source_positions.table; })
       return meshtf::parameters(named("tokens", tokens.table),

@@ -12,6 +12,17 @@
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
+namespace detail {
+
+/// A tensor of ids, or what the compiler has refused.
+template<class X>
+concept IdsOrRejected = Tensor<X> || meshtf::detail::AnyRejected<X>;
+
+/// Sequences of which the compiler has refused one: models accept them, and no error follows.
+template<class Pairs>
+concept RejectedSequences = meshtf::detail::AnyRejected<Pairs> || requires { typename Pairs::rejected_type; };
+
+}  // namespace detail
 
 /// Pairs of sequences of which several share a row: ids, and the number of the pair that each position
 /// belongs to, the same on both sides, from 1 on. Positions with the number 0 are padding: their ids are any
@@ -19,7 +30,8 @@ namespace nn {
 /// batch dimensions.
 ///
 ///     nn::packed_pairs const pairs{source, of_source, target, of_target};
-template<Tensor Source, Tensor Target, Tensor SourceSegments = Source, Tensor TargetSegments = Target>
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Target,
+         detail::IdsOrRejected SourceSegments = Source, detail::IdsOrRejected TargetSegments = Target>
 struct packed_pairs {
   Source source;
   SourceSegments source_segments;
@@ -61,11 +73,28 @@ struct packed_pairs {
   }
 };
 
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Target, detail::IdsOrRejected SourceSegments,
+         detail::IdsOrRejected TargetSegments>
+  requires meshtf::detail::AnyRejected<Source, Target, SourceSegments, TargetSegments>
+struct packed_pairs<Source, Target, SourceSegments, TargetSegments> {
+  using rejected_type = rejected;
+
+  Source source;
+  SourceSegments source_segments;
+  Target target;
+  TargetSegments target_segments;
+
+  template<Dimension Batch, Dimension Micro>
+  constexpr rejected part(extent, std::source_location = {}) const {
+    return {};
+  }
+};
+
 /// A pair of sequences in each row, of which all positions count: for sources and targets whose lengths are
 /// counted at run time (`up_to`), where all pairs of a batch have the same. Nothing is compared or hidden.
 ///
 ///     nn::row_pairs const pairs{source, target};
-template<Tensor Source, Tensor Target>
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Target>
 struct row_pairs {
   Source source;
   Target target;
@@ -100,8 +129,22 @@ struct row_pairs {
   }
 };
 
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Target>
+  requires meshtf::detail::AnyRejected<Source, Target>
+struct row_pairs<Source, Target> {
+  using rejected_type = rejected;
+
+  Source source;
+  Target target;
+
+  template<Dimension Batch, Dimension Micro>
+  constexpr rejected part(extent, std::source_location = {}) const {
+    return {};
+  }
+};
+
 /// A source in each row, with padding where `visible` is 0: what `seq2seq::greedy` decodes.
-template<Tensor Source, Tensor Visible>
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Visible>
 struct source_rows {
   Source source;
   Visible visible;
@@ -111,6 +154,15 @@ struct source_rows {
     return iota<std::int32_t, typename Source::layout_type, Along>(source.machine(), at);
   }
   constexpr auto source_terms() const { return with_mask(visible); }
+};
+
+template<detail::IdsOrRejected Source, detail::IdsOrRejected Visible>
+  requires meshtf::detail::AnyRejected<Source, Visible>
+struct source_rows<Source, Visible> {
+  using rejected_type = rejected;
+
+  Source source;
+  Visible visible;
 };
 
 }  // namespace nn
