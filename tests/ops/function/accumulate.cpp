@@ -140,3 +140,42 @@ TEST_CASE("where no gradients are wanted, accumulate adds up losses", "[1]") {
   CHECK(accumulate<3>([&](extent i) { return sum(w) * static_cast<double>(i); }).value() == 16 * 3);
   CHECK(finish(gradient(w)).local()(0) == 0);
 }
+
+namespace {
+
+struct seen : up_to<8> {};
+
+/// Micro-batches of `first` and `second` elements: means, or sums that are weighted.
+template<bool Weighted>
+double loss_of_lengths(extent first, extent second) {
+  auto& m      = processes<single>();
+  auto const x = iota<double, one_process, seen>(m);
+  auto const n = [&](extent i) { return i == 0 ? first : second; };
+  if constexpr (Weighted)
+    return accumulate<2>(
+               m,
+               [&](extent i) {
+                 counted<seen> const guard{m, n(i)};
+                 return sum(x);
+               },
+               [&](extent i) {
+                 counted<seen> const guard{m, n(i)};
+                 return sum(x * 0.0 + 1.0);
+               })
+        .value();
+  else
+    return accumulate<2>(m,
+                         [&](extent i) {
+                           counted<seen> const guard{m, n(i)};
+                           return mean(x) / 2.0;
+                         })
+        .value();
+}
+
+}  // namespace
+
+TEST_CASE("micro-batches that count differently: refused without weights", "[1]") {
+  CHECK(loss_of_lengths<false>(4, 4) == 1.5);
+  CHECK_THROWS_AS(loss_of_lengths<false>(2, 6), software_error);
+  CHECK(loss_of_lengths<true>(2, 6) == 2.0);  // (0 + 1 + 0 + ... + 5) / 8; the mean of means is 1.5
+}

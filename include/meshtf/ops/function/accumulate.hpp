@@ -38,6 +38,39 @@ template<class L>
   requires is_staged<L>
 struct accumulates_without_machine<L> : std::type_identity<pipeline_needs_machine<stage_axis<L>>> {};
 
+[[noreturn]] inline void throw_counts_differ(extent micro_batch) {
+  throw software_error(
+      "accumulate expects each micro-batch to count as many elements as the first, since the sum of their "
+      "means is no mean otherwise, got other counts in micro-batch " +
+      std::to_string(micro_batch) +
+      ": write accumulate<N>(m, loss, weight), with the sum of the losses of a " +
+      "micro-batch and the number of its terms");
+}
+
+/// A step that tells under which counts its losses are made.
+template<class F>
+struct counting_step {
+  F const& step;
+  bool has_begun          = false;
+  unsigned first_counted  = 0;  // the number of the counts of the first loss
+  extent counts_otherwise = -1;
+
+  constexpr auto operator()(extent i) {
+    auto loss = step(i);
+    if constexpr (std::remove_cvref_t<decltype(loss.machine())>::computes) note(loss.handle()->counted(), i);
+    return loss;
+  }
+  constexpr void expect_equal_counts() const {
+    if (counts_otherwise >= 0) throw_counts_differ(counts_otherwise);
+  }
+
+private:
+  constexpr void note(unsigned counted, extent i) {
+    if (!std::exchange(has_begun, true)) first_counted = counted;
+    if (counted != first_counted && counts_otherwise < 0) counts_otherwise = i;
+  }
+};
+
 template<int N, class F>
 constexpr auto accumulated(F const& step) {
   auto total = gone_back(step(extent{0}), N > 1);
@@ -46,6 +79,29 @@ constexpr auto accumulated(F const& step) {
     total    = std::move(sum);
   }
   return total;
+}
+template<int N, class F>
+constexpr auto accumulated_of_equal_counts(F const& step) {
+  counting_step<F> counting{step};
+  return accumulated<N>([&counting](extent i) {
+    auto loss = counting(i);
+    counting.expect_equal_counts();
+    return loss;
+  });
+}
+
+/// The passes of N micro-batches under `L`, whose step gives losses.
+template<class L, int N, class Schedule, class Machine, class F>
+constexpr auto accumulated_on(Machine& m, F const& step) {
+  if constexpr (!is_staged<L>) {
+    return accumulated<N>(step);
+  } else {
+    using verdict = schedule_verdict<Schedule, stage_count<L>, N>;
+    static_assert(accepted<verdict>,
+                  "meshtf: this schedule does not run with these numbers of stages and micro-batches");
+    if constexpr (accepted<verdict>) return run_pipeline<L, N, Schedule>(m, step);
+    else return rejected{};
+  }
 }
 
 }  // namespace detail
@@ -60,7 +116,8 @@ constexpr auto accumulated(F const& step) {
 /// The gradients of parameters are sums over the micro-batches. They stay unreduced, so each is sent once, by
 /// the optimizer, whatever N is; sums over processes in the forward pass and of intermediate gradients are
 /// sent for each micro-batch. For the mean over a batch, divide each loss by N.
-/// Errors: `pipeline_needs_machine` under a layout with stages.
+/// Errors: `pipeline_needs_machine` under a layout with stages; `software_error` if losses are made under
+/// different counts (`counted`), since the mean of their means is not that of all: see the form with weights.
 template<int N, class F>
   requires(!detail::OnMesh<F>)
 constexpr auto accumulate(F const& step) {
@@ -71,7 +128,7 @@ constexpr auto accumulate(F const& step) {
   } else {
     using verdict = typename detail::accumulates_without_machine<typename loss_type::layout_type>::type;
     static_assert(accepted<verdict>, "meshtf: under staged<...>, write accumulate<N>(m, step)");
-    if constexpr (accepted<verdict>) return detail::accumulated<N>(step);
+    if constexpr (accepted<verdict>) return detail::accumulated_of_equal_counts<N>(step);
     else return rejected{};
   }
 }
@@ -88,8 +145,8 @@ constexpr auto accumulate(F const& step) {
 /// `step` begins at stage 0 and ends at the last; the loss is known to all stages afterwards, by one
 /// all-reduce of one number over their axis.
 /// Errors: those of `schedule_verdict` if the schedule does not run; `software_error` if `step` ends before
-/// the last stage, reads a value of another one, or calls `accumulate`.
-/// Sources: Huang et al., GPipe (2019); Narayanan et al., Megatron-LM (2021), section 2.2.
+/// the last stage, reads a value of another one, or calls `accumulate`, and if losses are made under
+/// different counts. Sources: Huang et al., GPipe (2019); Narayanan et al., Megatron-LM (2021), section 2.2.
 template<int N, class Schedule = one_forward_one_backward, detail::OnMesh Machine, class F>
 constexpr auto accumulate(Machine& m, F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
@@ -99,21 +156,21 @@ constexpr auto accumulate(Machine& m, F const& step) {
   } else {
     using layout = typename loss_type::layout_type;
     if constexpr (!is_staged<layout>) {
-      return detail::accumulated<N>(step);
-    } else {
-      using verdict = schedule_verdict<Schedule, stage_count<layout>, N>;
-      static_assert(accepted<verdict>,
-                    "meshtf: this schedule does not run with these numbers of stages and micro-batches");
-      if constexpr (accepted<verdict>) return detail::run_pipeline<layout, N, Schedule>(m, step);
-      else return rejected{};
+      return detail::accumulated_of_equal_counts<N>(step);
+    } else {  // where stages work on different micro-batches, all end before one throws
+      detail::counting_step<F> counting{step};
+      auto const counted_step = [&counting](extent i) { return counting(i); };
+      auto total              = detail::accumulated_on<layout, N, Schedule>(m, counted_step);
+      counting.expect_equal_counts();
+      return total;
     }
   }
 }
 
 /// The mean over all micro-batches of what `step(i)` sums up: `weight(i)` is the number of terms in it, such
 /// as the tokens that count. All weights are computed before the first micro-batch, from data that all stages
-/// have, and each loss is divided by their sum; so micro-batches of different numbers of terms count by term,
-/// as in one batch.
+/// have, and each loss is divided by their sum; so micro-batches of different numbers of terms, or counts,
+/// add up by term, as in one batch.
 ///
 ///     auto loss = accumulate<8>(m, [&](extent i) { return sum(masked_losses(i)); },
 ///                                  [&](extent i) { return sum(mask(i)); });
@@ -140,7 +197,8 @@ constexpr auto accumulate(Machine& m, F const& step, W const& weight) {
       if (terms.value() == 0)
         throw usage_error("expected the weights of " + std::to_string(N) +
                           " micro-batches to add up to more than 0: no term counts");
-    return accumulate<N, Schedule>(m, [&step, &terms](extent i) { return step(i) / terms; });
+    return detail::accumulated_on<typename loss_type::layout_type, N, Schedule>(
+        m, [&step, &terms](extent i) { return step(i) / terms; });
   }
 }
 
