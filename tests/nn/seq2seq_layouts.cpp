@@ -17,6 +17,10 @@ struct one_block : nn::seq2seq_dims<memory, length, vocab, out, heads, key, hidd
   static constexpr int encoder_layers = 1;
   static constexpr int decoder_layers = 1;
 };
+struct one_block_more : one_block {
+  static constexpr int encoder_layers = 2;
+  static constexpr int decoder_layers = 2;
+};
 // sources along `right`, targets along `left`: many layouts split one or both
 struct in_lines : nn::seq2seq_dims<right, left, words, in, plain_group, key, plain_member> {
   static constexpr int encoder_layers = nn::any_depth;
@@ -41,10 +45,35 @@ struct of_counted : nn::seq2seq_dims<short_source, short_target, vocab, out, hea
   static constexpr int decoder_layers = 1;
 };
 
-constexpr nn::seq2seq_loss_options training{.dropout = {0.2, {.seed = 3, .stream = 4}},
+constexpr nn::seq2seq_loss_options training{.dropout = {0.2, {.seed = 3, .stream = 4}, 0.3},
                                             .terms   = {.label_smoothing = 0.1, .z_loss = 1e-3}};
 
+/// A step of two blocks on each side, which are computed again in the backward pass, or kept.
+template<bool Again>
+struct blocks_again {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
+    nn::seq2seq<double, L, one_block_more> net{m, 1};
+    net.encoder.recompute_blocks = net.decoder.recompute_blocks = Again;
+    nn::packed_pairs const pairs{ids_along<memory, L>(m), segments_along<memory, L>(m),
+                                 ids_along<length, L>(m), segments_along<length, L>(m)};
+    auto const loss = net.loss(pairs, training);
+    see(loss);
+    backward(loss);
+    parameters(net.tokens, net.encoder.norm, net.decoder.blocks[0].cross.value, net.encoder.blocks[1].feed)
+        .for_each([&see](auto const& w) { see(finish(gradient(w))); });
+  }
+};
+template<bool Again>
+inline constexpr extent peak_of = dry_run<mixed>(shown_to<blocks_again<Again>>{}).peak_bytes();
+static_assert(peak_of<true> < peak_of<false> * 4 / 5);
+
 }  // namespace
+
+TEST_CASE("blocks that are computed again have the bits of blocks that are kept", "[1]") {
+  auto const again = run<alone>(blocks_again<true>{});
+  compare(again, run<alone>(blocks_again<false>{}), 0, "kept");
+}
 
 TEST_CASE("scores, loss with dropout and gradients of packed pairs") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
@@ -70,8 +99,9 @@ TEST_CASE("scores, loss with dropout and gradients of packed pairs") {
 TEST_CASE("depths known at run time, and decoding, where positions of both sides may be split") {
   check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::seq2seq<double, L, in_lines> net{m, nn::depth{1}, nn::depth{2}, 1};
-    auto const from = modulo(iota<int, L, right>(m) * 5, 8);
-    auto const to   = modulo(iota<int, L, left>(m) * 3 + 1, 8);
+    net.encoder.recompute_blocks = net.decoder.recompute_blocks = true;
+    auto const from                                             = modulo(iota<int, L, right>(m) * 5, 8);
+    auto const to                                               = modulo(iota<int, L, left>(m) * 3 + 1, 8);
     nn::packed_pairs const pairs{from, floor_divide(iota<int, L, right>(m), 3), to,
                                  floor_divide(iota<int, L, left>(m), 3)};
     auto const total = net.loss(pairs, training);
@@ -120,6 +150,13 @@ TEST_CASE("dropout: other elements in each pass, none in evaluation", "[1]") {
   CHECK(loss(0.1, 1) == loss(0.1, 1));
   CHECK(loss(0.1, 1) != loss(0.1, 2));
   CHECK(loss(0.1, 1) != loss(0, 1));
+  auto const of_attention = [&](double rate, std::uint64_t pass) {
+    return net.loss(pairs, {.dropout = {.random = {.seed = 1, .stream = pass}, .attention = rate}}).value();
+  };
+  CHECK(of_attention(0, 1) == loss(0, 1));
+  CHECK(of_attention(0.3, 1) == of_attention(0.3, 1));
+  CHECK(of_attention(0.3, 1) != of_attention(0.3, 2));
+  CHECK(of_attention(0.3, 1) != loss(0, 1));
 }
 
 TEST_CASE("dropout draws other numbers in each part of a model", "[1]") {

@@ -14,7 +14,8 @@
 #include <meshtf/nn/residual.hpp>
 #include <meshtf/nn/stack.hpp>
 #include <meshtf/nn/streams.hpp>
-#include <meshtf/ops/product/attention_terms.hpp>
+#include <meshtf/ops/function/recompute.hpp>
+#include <meshtf/ops/product/attention.hpp>
 #include <meshtf/ops/random/dropout.hpp>
 
 namespace meshtf {
@@ -23,14 +24,20 @@ namespace nn {
 
 /// Dropout in one pass through a model: with which probability an element becomes 0, and the random numbers.
 /// Each pass in training, of a micro-batch too, wants a key of its own: `{.seed = run, .stream = pass}`.
+/// `attention` is the probability for a weight of attention.
 struct dropout_options {
   double rate = 0;
   random_key random{};
+  double attention = 0;
 
   /// Those of part `n` of the model, or of part `n` of a part: other random numbers. n is less than 4096, and
   /// a model's uses are all at one depth.
   constexpr dropout_options part(std::uint64_t n) const {
-    return {rate, {random.seed, random.stream * 4096 + n}};
+    return {rate, {random.seed, random.stream * 4096 + n}, attention};
+  }
+  /// Attention with these weights dropped.
+  constexpr attention_options of_attention(bool causal = false) const {
+    return {.causal = causal, .dropout = attention, .random = random};
   }
 };
 
@@ -95,6 +102,10 @@ struct blocks_with_norm {
   typename blocks_of<block, Layers>::type blocks;
   norm_type norm;
 
+  /// Whether blocks are computed again in the backward pass (`recompute`): what stays between them is the
+  /// stream alone.
+  bool recompute_blocks = false;
+
   constexpr blocks_with_norm(machine<L>& m, streams& seeds, double stddev)
     requires(Layers != any_depth)
       : blocks_with_norm(m, depth{Layers}, alone(depth{Layers}), seeds, stddev) {
@@ -147,9 +158,18 @@ private:
       int const k       = stage_of<L>(place_.before + static_cast<int>(i), place_.all);
       auto const stream = handed_on(x, k, at);
       given             = handed_on(given, k, at);
-      return called<L>(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, stream);
+      return result_of(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, stream);
     } else {
-      return called<L>(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, x);
+      return result_of(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, x);
+    }
+  }
+  template<class Bound, class X>
+  constexpr auto result_of(Bound const& bound, X const& x) const {
+    if constexpr (std::is_same_v<decltype(called<L>(bound, x)), residual<rejected>>) {
+      return residual<rejected>{};
+    } else {
+      if (recompute_blocks) return recompute([bound](X const& again) { return called<L>(bound, again); }, x);
+      return called<L>(bound, x);
     }
   }
 };

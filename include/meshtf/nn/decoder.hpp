@@ -40,11 +40,12 @@ struct decoder_block {
                             dropout_options drops,
                             std::source_location at = std::source_location::current()) const {
     auto const to_itself = [&](auto const& x) {
-      return detail::after_dropout(attention(x, own_terms, attention_options{.causal = true}, at),
+      return detail::after_dropout(attention(x, own_terms, drops.part(3).of_attention(true), at),
                                    drops.part(0), at);
     };
     auto const to_memory = [&](auto const& x) {
-      return detail::after_dropout(cross(x, memory, cross_terms, attention_options{}, at), drops.part(1), at);
+      return detail::after_dropout(cross(x, memory, cross_terms, drops.part(4).of_attention(), at),
+                                   drops.part(1), at);
     };
     return through(before, to_itself, to_memory, drops.part(2), at);
   }
@@ -105,8 +106,8 @@ struct decoder_caches {
 ///     nn::decoder<float, L, 6, target, source, model, heads, key, hidden> decodes{m, seeds, 0.03};
 ///     auto y = decodes(x, encoded, with_segments(of_target), with_segments(of_target, of_source));
 ///
-/// Layouts and initial values are those of `encoder`; three branches join the stream in each block, so their
-/// stddev is divided by sqrt(3 layers).
+/// Layouts, dropout, recomputation and initial values are those of `encoder`; three branches join the stream
+/// in each block, so their stddev is divided by sqrt(3 layers).
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Memory, Dimension Model,
          Dimension Heads, Dimension Key, Dimension Hidden, Dimension MemoryModel = Model>
 struct decoder

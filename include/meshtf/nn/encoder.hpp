@@ -54,7 +54,7 @@ private:
   constexpr auto branches(X const& x, Normed const& normed, Terms const& terms, dropout_options const& drops,
                           std::source_location at) const {
     auto const a =
-        detail::after_dropout(attention(normed, terms, attention_options{}, at), drops.part(0), at);
+        detail::after_dropout(attention(normed, terms, drops.part(2).of_attention(), at), drops.part(0), at);
     auto r = norm2(x, a);
     auto f = detail::after_dropout(feed(r.norm), drops.part(1), at);
     return detail::residual_of(std::move(r.sum), std::move(f));
@@ -70,7 +70,8 @@ private:
 /// For model parallelism split `Heads` and `Hidden`, for data parallelism a batch dimension. `Length` may be
 /// split, where keys and values are gathered; `Key` and (for speed) `Model` stay whole.
 /// Weights start normally distributed with `stddev`, which is divided by sqrt(2 layers) where a branch joins
-/// the stream. Dropout applies to what each branch adds. With `Layers` = `any_depth` the depth is told:
+/// the stream. Dropout applies to what each branch adds, and to weights of attention. With `recompute_blocks`
+/// set, each block is computed again in the backward pass. With `Layers` = `any_depth` the depth is told:
 /// `encodes{m, nn::depth{n}, seeds, 0.03}`; it is at least 1, else `software_error`.
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Model, Dimension Heads,
          Dimension Key, Dimension Hidden>

@@ -80,7 +80,8 @@ struct decoder_of {
 /// stay whole. Stages are cut from the blocks of both, those of the encoder first; what the encoder returns
 /// is handed on to all stages of the decoder. In mixed precision, `seq2seq<float, L, dims, bfloat16>`, all
 /// that is computed has elements of type `Activation`.
-/// Dropout applies to embeddings with their positions and to what each branch adds.
+/// Dropout applies to embeddings with their positions, to what each branch adds, and to weights of attention.
+/// `net.encoder.recompute_blocks = net.decoder.recompute_blocks = true` keeps less for the backward pass.
 /// Source: Vaswani et al., Attention Is All You Need (2017), section 3, with norms before the branches;
 /// `Bitransformer` of Mesh TensorFlow.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>

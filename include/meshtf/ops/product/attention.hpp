@@ -226,9 +226,7 @@ template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOpera
 constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
                          std::source_location at = std::source_location::current()) {
   using terms = detail::attention_terms<detail::no_term, detail::no_term, detail::no_term>;
-  return detail::attend<Query, Memory, Key>(
-      queries, keys, values, terms{detail::without_term, detail::without_term, detail::without_term}, options,
-      at);
+  return detail::attend<Query, Memory, Key>(queries, keys, values, terms{}, options, at);
 }
 
 /// The same with a bias, segment ids, a mask of the memory, or several of them:

@@ -41,7 +41,7 @@ struct attention_terms {
   held_term<Bias> bias;
   held_term<QuerySegments> query_segments;
   held_term<MemorySegments> memory_segments;
-  held_term<Mask> mask = without_term;
+  held_term<Mask> mask;
 
   /// The same terms, with segment ids.
   template<Tensor Q, Tensor M>
@@ -105,8 +105,7 @@ inline constexpr bool mask_fits<L, tensor<T, K, D...>> = std::is_same_v<L, K>;
 ///   `nn::relative_bias` make such.
 template<Tensor B>
 constexpr auto with_bias(B const& b) {
-  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::without_term,
-                                                                      detail::without_term};
+  return detail::terms_of(b, detail::without_term, detail::without_term, detail::without_term);
 }
 
 /// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only
@@ -115,7 +114,7 @@ constexpr auto with_bias(B const& b) {
 /// nothing gets zeros.
 template<Tensor Q, Tensor M>
 constexpr auto with_segments(Q const& of_queries, M const& of_memory) {
-  return detail::attention_terms<detail::no_term, Q, M>{detail::without_term, of_queries, of_memory};
+  return detail::terms_of(detail::without_term, of_queries, of_memory, detail::without_term);
 }
 /// The same ids for queries and memory, in self-attention.
 template<Tensor S>
