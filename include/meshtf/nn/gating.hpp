@@ -80,7 +80,7 @@ constexpr auto asked_for(top_2_gating const& gating, tensor<T, L, D...> const& w
   auto& m                    = weight.machine();
   second_expert const policy = call.trains ? gating.in_training : gating.in_evaluation;
   if (policy == second_expert::all) return expert;
-  auto const first = equal(iota<std::int32_t, L, Chosen>(m, at), 0, at);
+  auto const first = equal(iota<T, L, Chosen>(m, at), 0, at);
   auto const limit = [&] {
     if (policy != second_expert::random) {
       tensor<T, L, D...> const zeros{m};
