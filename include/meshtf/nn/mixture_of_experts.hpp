@@ -52,8 +52,10 @@ struct expert_linear {
 /// one all-to-all; where experts are whole, every process has all of them, and nothing moves.
 template<class L, class Groups, class Experts>
 struct exchange {
-  static constexpr bool places = (split_over<L, shape<Groups>> & split_over<L, shape<Experts>>) != 0;
-  using groups                 = std::conditional_t<places, all_of<Groups>, Groups>;
+  // an axis of one process counts too: it splits at most one dimension of a tensor
+  static constexpr bool places =
+      (placed_under<L, Groups>.over.set() & placed_under<L, Experts>.over.set()) != 0;
+  using groups = std::conditional_t<places, all_of<Groups>, Groups>;
 
   static constexpr auto there(auto const& x, std::source_location at) {
     if constexpr (places) return rename<Groups, all_of<Groups>, all_of<Experts>, Experts>(x, at);
