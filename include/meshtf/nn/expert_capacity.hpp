@@ -49,7 +49,7 @@ struct groups_do_not_divide_batch {};
 /// in one all-to-all, in which every process hands over equally much: `split` them, and fill the groups by
 /// packing sequences.
 template<class Dim>
-struct groups_are_padded {};
+struct exchanged_dim_is_padded {};
 
 /// The layout splits the groups over other axes than the batch of which they are made, so rows would have to
 /// move before anything is computed: split both over the same.
@@ -86,7 +86,7 @@ struct choices_of : dim<Chosen::size * Tokens::size> {};
 
 template<class L, class D>
 using even_verdict =
-    std::conditional_t<CountedDimension<D> || placed_under<L, D>.pads, groups_are_padded<D>, legal>;
+    std::conditional_t<CountedDimension<D> || placed_under<L, D>.pads, exchanged_dim_is_padded<D>, legal>;
 template<class L, class D>
 using whole_verdict =
     std::conditional_t<always_split_over<L, shape<D>> == 0, legal, tokens_of_group_are_split<D>>;
@@ -144,20 +144,35 @@ struct token_groups<Groups, shape<Batch, D...>> {
   }
 };
 
-/// `legal`, or the objection to x of shape `S` under `L`.
-template<class L, class Groups, class Model, class S>
-struct grouping {
-  using verdict = tokens_have_no_order<S, Model>;
-};
-template<class L, class Groups, class Model, class First, class Second, class... More>
-struct grouping<L, Groups, Model, shape<First, Second, More...>> {
-  using parts   = meshtf::detail::but_last<shape<First, Second, More...>>;
-  using way     = token_groups<Groups, typename parts::rest>;
-  using last    = std::conditional_t<std::is_same_v<typename parts::last, Model> &&
-                                         !std::is_same_v<typename parts::rest, shape<Groups>>,
-                                     legal, tokens_have_no_order<shape<First, Second, More...>, Model>>;
-  using verdict = first_objection<last, typename way::template verdict<L>>;
-};
+/// `legal`, or the objection to a layer of so many experts under `L`, of which `Chosen` are chosen.
+template<class L, class Experts, class Chosen>
+using experts_verdict =
+    first_objection<std::conditional_t<(Chosen::size <= Experts::size), legal,
+                                       more_experts_are_chosen_than_there_are<Experts, Chosen::size>>,
+                    placement_verdict<L, Experts>, even_verdict<L, Experts>>;
+
+template<class Groups, class X>
+using way_to_groups = token_groups<Groups, typename meshtf::detail::but_last<typename X::shape_type>::rest>;
+
+/// `legal`, or the objection to groups of the tokens of `X`.
+template<class Groups, class Model, class X, class S>
+struct groups_check : std::type_identity<tokens_have_no_order<S, Model>> {};
+template<class Groups, class Model, class X, class First, class Second, class... More>
+  requires(std::is_same_v<typename meshtf::detail::but_last<shape<First, Second, More...>>::last, Model> &&
+           !(std::is_same_v<First, Groups> && sizeof...(More) == 0))
+struct groups_check<Groups, Model, X, shape<First, Second, More...>>
+    : std::type_identity<
+          typename way_to_groups<Groups, X>::template verdict<actual<typename X::layout_type>>> {};
+
+template<class X>
+struct shape_if_any : std::type_identity<void> {};
+template<Tensor X>
+struct shape_if_any<X> : std::type_identity<typename X::shape_type> {};
+// what was refused before has been reported
+template<class Groups, class Model, class X>
+struct groups_check<Groups, Model, X, void> : std::type_identity<legal> {};
+template<class Groups, class Model, class X>
+using groups_verdict = typename groups_check<Groups, Model, X, typename shape_if_any<X>::type>::type;
 
 }  // namespace detail
 }  // namespace nn

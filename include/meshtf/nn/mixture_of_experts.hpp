@@ -48,6 +48,11 @@ struct expert_linear {
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight), named("bias", bias)); }
 };
 
+/// In the place of what an objection has refused: nothing more is said of it.
+struct no_linear {
+  constexpr no_linear(auto&&...) {}
+};
+
 /// How what groups have for each expert gets to the experts. Where an axis splits both, they change places in
 /// one all-to-all; where experts are whole, every process has all of them, and nothing moves.
 template<class L, class Groups, class Experts>
@@ -90,16 +95,15 @@ struct exchange {
 template<FloatingElement T, Layout L, Dimension Model, Dimension Hidden, Dimension Experts, Dimension Groups,
          class Gating = top_2_gating, class Factors = capacity_factors<>>
 struct mixture_of_experts {
-  static_assert(
-      accepted<std::conditional_t<(Gating::chosen::size <= Experts::size), legal,
-                                  more_experts_are_chosen_than_there_are<Experts, Gating::chosen::size>>>,
-      "meshtf: a token can't go to more experts than there are");
-  static_assert(accepted<detail::even_verdict<L, Experts>>,
-                "meshtf: a mixture of experts needs equally many experts on each process");
+  using verdict = detail::experts_verdict<L, Experts, typename Gating::chosen>;
+  static_assert(accepted<verdict>, "meshtf: a mixture of experts can't have these experts");
+  template<class In, class Out>
+  using of_experts =
+      std::conditional_t<accepted<verdict>, detail::expert_linear<T, L, Experts, In, Out>, detail::no_linear>;
 
   projection<T, L, Model, all_of<Experts>> router;
-  detail::expert_linear<T, L, Experts, Model, Hidden> up;
-  detail::expert_linear<T, L, Experts, Hidden, Model> down;
+  of_experts<Model, Hidden> up;
+  of_experts<Hidden, Model> down;
   Gating gating;
 
   constexpr mixture_of_experts(machine<L>& m, streams& seeds, double stddev, double output_stddev,
@@ -113,38 +117,34 @@ struct mixture_of_experts {
   template<class X>
   constexpr auto operator()(X const& x, random_key key,
                             std::source_location at = std::source_location::current()) const {
-    return mixed<typename Factors::training>(x, {true, key}, at);
+    using fits = detail::groups_verdict<Groups, Model, X>;
+    static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
+    return mixed<typename Factors::training, first_objection<verdict, fits>>(x, {true, key}, at);
   }
   /// In evaluation: with the capacity of evaluation, and without random numbers.
   template<class X>
   constexpr auto evaluate(X const& x, std::source_location at = std::source_location::current()) const {
-    return mixed<typename Factors::evaluation>(x, {}, at);
+    using fits = detail::groups_verdict<Groups, Model, X>;
+    static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
+    return mixed<typename Factors::evaluation, first_objection<verdict, fits>>(x, {}, at);
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("router", router), named("up", up), named("down", down));
   }
 
 private:
-  template<class Factor, class X>
+  template<class Factor, class Verdict, class X>
   constexpr auto mixed(X const& x, detail::gating_call call, std::source_location at) const {
     using meshtf::detail::rejected;
-    if constexpr (meshtf::detail::AnyRejected<X>) {
-      return mixed_by_experts{x, x, x, x, x};
+    if constexpr (meshtf::detail::AnyRejected<X> || !accepted<Verdict>) {
+      return mixed_by_experts{rejected{}, rejected{}, rejected{}, rejected{}, rejected{}};
     } else {
-      using grouping =
-          detail::grouping<actual<typename X::layout_type>, Groups, Model, typename X::shape_type>;
-      using verdict = typename grouping::verdict;
-      static_assert(accepted<verdict>, "meshtf: a mixture of experts can't take these groups of tokens");
-      if constexpr (!accepted<verdict>) {
-        return mixed_by_experts{rejected{}, rejected{}, rejected{}, rejected{}, rejected{}};
-      } else {
-        using way      = typename grouping::way;
-        using tokens   = typename way::inner::type;
-        auto const in  = way::grouped(x, at);
-        auto z         = of_groups<tokens, capacity<tokens, Experts, Factor>>(in, call, at);
-        auto const out = way::ungrouped(z.value, at);
-        return mixed_by_experts{out, z.balance_loss, z.router_z_loss, z.dropped, z.load};
-      }
+      using way      = detail::way_to_groups<Groups, X>;
+      using tokens   = typename way::inner::type;
+      auto const in  = way::grouped(x, at);
+      auto z         = of_groups<tokens, capacity<tokens, Experts, Factor>>(in, call, at);
+      auto const out = way::ungrouped(z.value, at);
+      return mixed_by_experts{out, z.balance_loss, z.router_z_loss, z.dropped, z.load};
     }
   }
   /// Of x [groups, tokens, model]. The router computes in the elements of the weights.
@@ -156,14 +156,14 @@ private:
     auto const logits = router(cast<T>(x, at), at);
     auto const routes = detail::route<Groups, Tokens, every, Capacity>(gating, logits, call, at);
 
-    auto const of_experts = split_dim<places, every, Capacity>(routes.source, at);
-    auto const sources    = transpose<every, Groups, Capacity>(of_experts, at);
-    auto const z          = through_experts<Capacity>(gather<Tokens>(x, sources, at), at);
+    auto const by_expert = split_dim<places, every, Capacity>(routes.source, at);
+    auto const sources   = transpose<every, Groups, Capacity>(by_expert, at);
+    auto const z         = through_experts<Capacity>(gather<Tokens>(x, sources, at), at);
 
-    auto const of_groups = transpose<Groups, every, Capacity, Model>(z, at);
-    auto const table     = merge_dims<every, Capacity, places>(of_groups, at);
-    auto const rows      = gather<places>(table, routes.place, at);
-    auto const value     = einsum<Groups, Tokens, Model>(rows, cast<E>(routes.weight, at), at);
+    auto const by_group = transpose<Groups, every, Capacity, Model>(z, at);
+    auto const table    = merge_dims<every, Capacity, places>(by_group, at);
+    auto const rows     = gather<places>(table, routes.place, at);
+    auto const value    = einsum<Groups, Tokens, Model>(rows, cast<E>(routes.weight, at), at);
     return mixed_by_experts{value, routes.balance_loss, routes.router_z_loss, routes.dropped, routes.load};
   }
   /// Of x [all_of<experts>, groups, capacity, model].

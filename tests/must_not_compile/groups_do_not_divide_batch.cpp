@@ -1,0 +1,29 @@
+// error: groups_do_not_divide_batch<groups, batch>
+// error: meshtf: a mixture of experts can't take these groups of tokens
+#include <meshtf/planning.hpp>
+
+#include <meshtf/nn/mixture_of_experts.hpp>
+
+struct batch : meshtf::dim<12> {};
+struct length : meshtf::dim<16> {};
+struct width : meshtf::dim<6> {};
+struct inside : meshtf::dim<10> {};
+struct experts : meshtf::dim<8> {};
+#ifdef FIXED
+struct groups : meshtf::dim<4> {};
+#else
+struct groups : meshtf::dim<8> {};
+#endif
+
+struct rows : meshtf::axis<4> {};
+struct grid : meshtf::mesh<rows> {};
+
+struct spread : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<groups, rows>,
+                               meshtf::split<experts, rows>> {};
+
+inline constexpr auto cost = meshtf::dry_run<spread>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::nn::streams seeds{1};
+  meshtf::nn::mixture_of_experts<float, L, width, inside, experts, groups> const mixture{m, seeds, 1, 1};
+  meshtf::tensor<float, L, batch, length, width> x{m};
+  auto const z = mixture(x, {.seed = 1});
+});
