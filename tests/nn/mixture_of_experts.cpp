@@ -47,27 +47,33 @@ void under_layouts_of_experts(F const& f) {
   }
 }
 
+template<class Z>
+constexpr auto loss_of(Z const& z) {
+  auto const task = sum(square(z.value));
+  return task + finish(z.balance_loss) * 3 + finish(z.router_z_loss) * 2;
+}
+
 /// Shows the value, both losses, and all gradients of a loss with all three.
 template<class Z, class X, class Net>
 constexpr void show(value_recorder const& see, Z const& z, X const& x, Net& net) {
-  auto const balance = finish(z.balance_loss);
-  auto const size    = finish(z.router_z_loss);
-  auto const task    = sum(square(z.value));
-  auto const loss    = task + balance * 3 + size * 2;
   see(z.value);
-  see(balance);
-  see(size);
+  see(finish(z.balance_loss));
+  see(finish(z.router_z_loss));
+  auto const loss = loss_of(z);
   backward(loss);
   see(finish(gradient(x)));
   meshtf::parameters(net).for_each([&](auto const& w) { see(finish(gradient(w))); });
 }
+
+template<Layout L, class Gating = nn::top_2_gating, class Factors = nn::capacity_factors<>>
+using mixture_of = nn::mixture_of_experts<double, L, width, inside, experts, groups, Gating, Factors>;
 
 /// With little capacity, and second experts by chance.
 struct drops {
   template<Layout L>
   constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     nn::streams seeds{1};
-    nn::mixture_of_experts<double, L, width, inside, experts, groups> net{m, seeds, 0.8, 0.8};
+    mixture_of<L> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
     auto const z = net(x, {.seed = 3, .stream = 4});
     see(z.dropped);
@@ -76,16 +82,14 @@ struct drops {
   }
 };
 
-template<Layout L, class Gating>
-using ample = nn::mixture_of_experts<double, L, width, inside, experts, groups, Gating,
-                                     nn::capacity_factors<std::ratio<8>, std::ratio<8>>>;
+using ample = nn::capacity_factors<std::ratio<8>, std::ratio<8>>;
 
 template<class Gating>
 struct keeps_all {
   template<Layout L>
   constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     nn::streams seeds{1};
-    ample<L, Gating> net{m, seeds, 0.8, 0.8};
+    mixture_of<L, Gating, ample> net{m, seeds, 0.8, 0.8};
     if constexpr (std::is_same_v<Gating, nn::top_2_gating>) net.gating.in_training = nn::second_expert::all;
     parameter<double, L, sentences, words, width> x{m, normal{5}};
     show(see, net(x, {}), x, net);
@@ -99,7 +103,7 @@ struct dense {
   void operator()(machine<L>& m, value_recorder const& see) const {
     using every = nn::all_of<experts>;
     nn::streams seeds{1};
-    ample<L, Gating> net{m, seeds, 0.8, 0.8};
+    mixture_of<L, Gating, ample> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
 
     auto const logits = einsum<sentences, words, every>(x, net.router.weight);
@@ -132,21 +136,109 @@ struct dense {
   struct pair_of_sentences : dim<2> {};
 };
 
-template<class Gating>
-void is_the_dense_one() {
-  recorded_values const truth = run<alone>(dense<Gating>{});
-  under_layouts_of_experts(
-      [&]<Layout L> { compare(run<L>(keeps_all<Gating>{}), truth, 1e-9, std::string{name_of<L>()}); });
+/// Each expert has places for half of the tokens of a group.
+using half = nn::capacity_factors<std::ratio<4>, std::ratio<4>>;
+
+struct expert_choice {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
+    nn::streams seeds{1};
+    mixture_of<L, nn::expert_choice_gating, half> net{m, seeds, 0.8, 0.8};
+    parameter<double, L, sentences, words, width> x{m, normal{5}};
+    auto const z = net(x, {});
+    see(z.dropped);
+    see(z.load);
+    show(see, z, x, net);
+  }
+};
+
+/// Every expert on every token, weighted where the expert chooses it.
+struct dense_choice {
+  struct tokens : dim<sentences::size * words::size / groups::size> {};
+  struct chosen : dim<tokens::size / 2> {};
+  struct pair_of_sentences : dim<2> {};
+
+  template<Layout L>
+  void operator()(machine<L>& m, value_recorder const& see) const {
+    using every = nn::all_of<experts>;
+    nn::streams seeds{1};
+    mixture_of<L, nn::expert_choice_gating, half> net{m, seeds, 0.8, 0.8};
+    parameter<double, L, sentences, words, width> x{m, normal{5}};
+
+    auto const pairs  = split_dim<sentences, groups, pair_of_sentences>(x);
+    auto const in     = merge_dims<pair_of_sentences, words, tokens>(pairs);
+    auto const logits = einsum<groups, tokens, every>(in, net.router.weight);
+    auto const p      = softmax<every>(logits);
+    auto const limit  = min<chosen>(top_k<tokens, chosen>(stop_gradient(p)).value);
+    auto const takes  = greater_equal(p, limit);
+    auto const weight = where(takes, p, 0);
+    auto const h      = einsum<groups, tokens, experts, inside>(in, net.up.weight);
+    auto const y      = einsum<groups, tokens, experts, width>(gelu(h + net.up.bias), net.down.weight);
+    auto const all    = y + net.down.bias;
+    auto const value  = einsum<groups, tokens, width>(rename<every, experts>(weight), all);
+    see(sum<tokens>(1 - max<every>(takes)));
+    see(sum<tokens>(takes));
+
+    auto const rows = split_dim<tokens, pair_of_sentences, words>(value);
+    auto const out  = merge_dims<groups, pair_of_sentences, sentences>(rows);
+    auto const size = mean(square(logsumexp<every>(logits)));
+    struct {
+      decltype(out) const& value;
+      decltype(size) balance_loss;
+      decltype(size) router_z_loss;
+    } const z{out, size * 0, size};
+    show(see, z, x, net);
+  }
+};
+
+template<Layout L, class F>
+void has_values_of(recorded_values const& truth, F const& f) {
+  compare(run<L>(f), truth, 1e-9, std::string{name_of<L>()});
+}
+
+/// The derivatives of the loss along some elements of a parameter against central differences.
+template<class Net, class X, class W>
+void compare_with_differences(Net& net, X& x, W& w) {
+  auto& m      = x.machine();
+  auto const f = [&] {
+    no_gradient const guard{m};
+    return loss_of(net(x, {.seed = 3, .stream = 4})).value();
+  };
+  auto const g    = finish(gradient(w));
+  extent const by = w.size / 12 + 1;
+  for (extent i = 0; i < w.size; i += by) {
+    double const here = w.data()[i];
+    double const step = 1e-5;
+    auto const there  = [&](double value) {
+      w.data()[i]    = value;
+      double const z = f();
+      w.data()[i]    = here;
+      return z;
+    };
+    double const slope = (there(here + step) - there(here - step)) / (2 * step);
+    CHECK(std::as_const(g).data()[i] == Approx(slope).epsilon(1e-5).margin(1e-5));
+  }
 }
 
 }  // namespace
 
 TEST_CASE("without drops, two experts of each token are the dense mixture, masked", "[1][2][4][8]") {
-  is_the_dense_one<nn::top_2_gating>();
+  recorded_values const truth = run<alone>(dense<nn::top_2_gating>{});
+  under_layouts_of_experts([&]<Layout L> { has_values_of<L>(truth, keeps_all<nn::top_2_gating>{}); });
 }
 
-TEST_CASE("without drops, one expert of each token is the dense mixture, masked", "[1][2][4][8]") {
-  is_the_dense_one<nn::switch_gating>();
+TEST_CASE("without drops, one expert of each token is the dense mixture, masked", "[1][2]") {
+  recorded_values const truth = run<alone>(dense<nn::switch_gating>{});
+  if (boost::mpi::communicator{}.size() == 1) has_values_of<alone>(truth, keeps_all<nn::switch_gating>{});
+  else has_values_of<by_two>(truth, keeps_all<nn::switch_gating>{});
+}
+
+TEST_CASE("experts that choose their tokens are the dense mixture, masked", "[1][2]") {
+  static_assert(is_legal<nn::causal_gating_verdict<nn::top_2_gating>>);
+  static_assert(!is_legal<nn::causal_gating_verdict<nn::expert_choice_gating>>);
+  recorded_values const truth = run<alone>(dense_choice{});
+  if (boost::mpi::communicator{}.size() == 1) has_values_of<alone>(truth, expert_choice{});
+  else check_under<by_two>(expert_choice{}, truth, 1e-9);
 }
 
 TEST_CASE("the same tokens are dropped under every layout", "[1][2][4][8]") {
@@ -155,4 +247,14 @@ TEST_CASE("the same tokens are dropped under every layout", "[1][2][4][8]") {
   for (double const n : truth.all[0].value) dropped += n;
   CHECK(dropped > 0);
   under_layouts_of_experts([&]<Layout L> { check_under<L>(drops{}, truth, 1e-12); });
+}
+
+TEST_CASE("gradients of a mixture that drops tokens are those of finite differences", "[1]") {
+  auto& m = processes<single>();
+  nn::streams seeds{1};
+  mixture_of<alone> net{m, seeds, 0.8, 0.8};
+  parameter<double, alone, sentences, words, width> x{m, normal{5}};
+  backward(loss_of(net(x, {.seed = 3, .stream = 4})));
+  compare_with_differences(net, x, x);
+  meshtf::parameters(net).for_each([&](auto& w) { compare_with_differences(net, x, w); });
 }

@@ -179,6 +179,13 @@ constexpr auto route(Gating const& gating, tensor<T, L, D...> const& logits, gat
                 sum<choices>(marks, at)};
 }
 
+/// What tokens get from `table` [groups, places, model]: the rows of their places, weighted.
+template<class Groups, class Tokens, class Places, class Model, class Y, class... Part>
+constexpr auto combined(routes<Part...> const& routed, Y const& table, std::source_location at) {
+  auto const rows = gather<Places>(table, routed.place, at);
+  return einsum<Groups, Tokens, Model>(rows, cast<typename Y::element_type>(routed.weight, at), at);
+}
+
 }  // namespace detail
 }  // namespace nn
 }  // namespace v0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/nn/attention_along.hpp>
+#include <meshtf/nn/expert_choice.hpp>
 #include <meshtf/nn/gating.hpp>
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
@@ -75,7 +76,7 @@ struct exchange {
 }  // namespace detail
 
 /// Feed-forward networks from `Model` to `Hidden` and back, one for each of `Experts`, of which each token
-/// passes through those that `Gating` chooses: `switch_gating` or `top_2_gating`.
+/// passes through those that `Gating` chooses: `switch_gating`, `top_2_gating` or `expert_choice_gating`.
 ///
 ///     struct groups : dim<8> {};  struct experts : dim<16> {};
 ///     struct spread : layout<grid, split<batch, rows>, split<groups, rows>, split<experts, rows>> {};
@@ -152,7 +153,6 @@ private:
   constexpr auto of_groups(X const& x, detail::gating_call call, std::source_location at) const {
     using every       = all_of<Experts>;
     using places      = detail::places_of<every, Capacity>;
-    using E           = typename X::element_type;
     auto const logits = router(cast<T>(x, at), at);
     auto const routes = detail::route<Groups, Tokens, every, Capacity>(gating, logits, call, at);
 
@@ -162,8 +162,7 @@ private:
 
     auto const by_group = transpose<Groups, every, Capacity, Model>(z, at);
     auto const table    = merge_dims<every, Capacity, places>(by_group, at);
-    auto const rows     = gather<places>(table, routes.place, at);
-    auto const value    = einsum<Groups, Tokens, Model>(rows, cast<E>(routes.weight, at), at);
+    auto const value    = detail::combined<Groups, Tokens, places, Model>(routes, table, at);
     return mixed_by_experts{value, routes.balance_loss, routes.router_z_loss, routes.dropped, routes.load};
   }
   /// Of x [all_of<experts>, groups, capacity, model].
