@@ -1,9 +1,8 @@
 // A mixture of experts: each token passes through two of eight feed-forward networks, which lie on the
 // processes that share the batch.
 // Run:    examples/processes 4 build/release/examples/experts
-// Prints: what a step sends, and for a training without and one with a balance loss: the loss, how unequal
-// the
-//         experts' loads are (their standard deviation by their mean), and how many choices found no place.
+// Prints: the communication of a step, and of a training without and one with a balance loss: the error, how
+//         unequal the experts' loads are (standard deviation by mean), and how many choices found no place.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

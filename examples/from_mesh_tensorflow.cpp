@@ -16,6 +16,7 @@
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
 #include <meshtf/nn/generation.hpp>
+#include <meshtf/nn/mixture_of_experts.hpp>
 #include <meshtf/search/search.hpp>
 
 using namespace meshtf;
@@ -807,6 +808,41 @@ void text_of_a_model(process_mesh<grid>& m) {
   auto const scores = net.extend<nn::next_position>(next, read.caches, 1);
 }
 
+struct parts_of_batch : dim<4> {};
+struct experts : dim<4> {};
+struct shared_experts : layout<grid, split<batch, rows>, split<parts_of_batch, rows>, split<experts, rows>> {
+};
+
+//= capacity_factor_train=1.25, capacity_factor_eval=2.0
+using places_for_tokens = nn::capacity_factors<std::ratio<5, 4>, std::ratio<2>>;
+
+template<Layout L>
+void mixtures(machine<L>& m) {
+  nn::streams seeds{1};
+  auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 2});
+
+  //= moe.MoE1D(moe_gating="switch", num_experts=4, hidden_size=16) || ||
+  nn::mixture_of_experts<float, L, model, hidden, experts, parts_of_batch, nn::switch_gating> const of_one{
+      m, seeds, 0.02, 0.02};
+
+  //= moe.MoE1D(moe_gating="expert_selection", ...)
+  nn::mixture_of_experts<float, L, model, hidden, experts, parts_of_batch, nn::expert_choice_gating> const
+      of_chosen{m, seeds, 0.02, 0.02};
+
+  //= moe.MoE1D(moe_gating="top_2", num_experts=4, hidden_size=16), transformer_moe_layer_v1
+  nn::mixture_of_experts<float, L, model, hidden, experts, parts_of_batch> mixture{m, seeds, 0.02, 0.02};
+  auto const z = mixture(x, {.seed = 3, .stream = 4});
+
+  //= second_policy_train="threshold", second_threshold_train=0.2
+  mixture.gating = {.in_training = nn::second_expert::threshold, .threshold = 0.2};
+
+  //= context.train = False
+  auto const y = mixture.evaluate(x);
+
+  //= loss_coef=1e-2, z_loss=1e-3: what is added to context.losses
+  auto const balanced = finish(z.balance_loss * 1e-2F + z.router_z_loss * 1e-3F);
+}
+
 //# Training
 struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -1001,6 +1037,7 @@ int main(int argc, char** argv) {
   plain_layers(m);
   sequences_of_sequences(m);
   text_of_a_model(m);
+  mixtures<shared_experts>(m);
   training<mixed> t{m};
   settings(t, 0);
   float const loss = t.step().value();

@@ -234,8 +234,6 @@ TEST_CASE("without drops, one expert of each token is the dense mixture, masked"
 }
 
 TEST_CASE("experts that choose their tokens are the dense mixture, masked", "[1][2]") {
-  static_assert(is_legal<nn::causal_gating_verdict<nn::top_2_gating>>);
-  static_assert(!is_legal<nn::causal_gating_verdict<nn::expert_choice_gating>>);
   recorded_values const truth = run<alone>(dense_choice{});
   if (boost::mpi::communicator{}.size() == 1) has_values_of<alone>(truth, expert_choice{});
   else check_under<by_two>(expert_choice{}, truth, 1e-9);
