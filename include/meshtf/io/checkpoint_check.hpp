@@ -128,13 +128,11 @@ MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& ke
 }
 
 MESHTF_DEFINE std::uint64_t checkpoint_check::run() const {
-  if (!has(run_key)) return 0;
   auto const run = parsed_run(text(run_key));
-  if (!run)
-    throw data_error("expected the metadata of " + path_ + " to have 16 digits as '" + run_key + "', got '" +
-                     spelled_text(text(run_key)) +
-                     "': the file is damaged, take another checkpoint or another copy of it");
-  return *run;
+  if (has(run_key) && !run)
+    throw data_error("expected 16 digits as '" + std::string{run_key} + "' in the metadata of " + path_ +
+                     ", got '" + spelled_text(text(run_key)) + "': take another copy of it");
+  return run.value_or(0);
 }
 
 MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double min_value,
