@@ -496,15 +496,16 @@ TEST_CASE("names and texts that are no UTF-8 are escaped") {
     meshtf::log_to log{here / "log"};
     log.scalar("l\xf6ss", 1, 1);
     log.text("w",
-             "\xc3\xb6 \xff \xe2\x82\xac \xc0\xaf \xed\xa0\x80 \xf0\x9f\x98\x80 \xf4\x90\x80\x80 \xe2\x82",
+             "\xc3\xb6 \xff \xe2\x82\xac \xc0\xaf "
+             "\xed\xa0\x80 \xf0\x9f\x98\x80 \xf4\x90\x80\x80 \xe2\x82",
              1);
   }
   if (!is_first()) return;
   auto const l = lines_of(here / "log/log.jsonl");
   CHECK(l.at(0).name == "l\\xf6ss");
-  CHECK(
-      l.at(1).text ==
-      "\xc3\xb6 \\xff \xe2\x82\xac \\xc0\\xaf \\xed\\xa0\\x80 \xf0\x9f\x98\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82");
+  CHECK(l.at(1).text ==
+        "\xc3\xb6 \\xff \xe2\x82\xac \\xc0\\xaf "
+        "\\xed\\xa0\\x80 \xf0\x9f\x98\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82");
   CHECK(files::read(here / "log/events.out.tfevents.meshtf").find("l\\xf6ss") != std::string::npos);
 }
 
