@@ -70,8 +70,8 @@ struct model_size {
                                            .batch     = 16,
                                            .rate      = 4e-3,
                                            .warmup    = 200,
-                                           .steps     = 2500,
-                                           .pace      = 250,
+                                           .steps     = 3000,
+                                           .pace      = 300,
                                            .has_beams = false};
 // 900 teraflop are about 4,700 steps, 12 epochs: 16 processes have two rows each in a step.
 [[maybe_unused]] constexpr model_size base{.name      = "base",
