@@ -33,11 +33,12 @@
 #include <meshtf/meshtf.hpp>
 #include <meshtf/ops/random/sample.hpp>
 
-#include "language_model.hpp"
 #include "language_model_options.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "side_by_side.hpp"
+
+#include "language_model.hpp"  // last: its names are short
 
 namespace {
 
