@@ -96,6 +96,16 @@ struct keeps_all {
   }
 };
 
+/// What a reference computes of what a layer does.
+template<class Value, class Balance, class Size>
+struct reference {
+  Value value;
+  Balance balance_loss;
+  Size router_z_loss;
+};
+template<class... Part>
+reference(Part...) -> reference<Part...>;
+
 /// Every expert on every token, weighted by what the gate gives it, with the parameters of a layer.
 template<class Gating>
 struct dense {
@@ -126,12 +136,7 @@ struct dense {
     auto const likely  = mean<pair_of_sentences, words>(theirs);
     auto const balance = sum(part * likely);
     auto const size    = mean(square(logsumexp<every>(logits)));
-    struct {
-      decltype(value) const& value;
-      decltype(balance) balance_loss;
-      decltype(size) router_z_loss;
-    } const z{value, balance, size};
-    show(see, z, x, net);
+    show(see, reference{value, balance, size}, x, net);
   }
   struct pair_of_sentences : dim<2> {};
 };
@@ -182,12 +187,7 @@ struct dense_choice {
     auto const rows = split_dim<tokens, pair_of_sentences, words>(value);
     auto const out  = merge_dims<groups, pair_of_sentences, sentences>(rows);
     auto const size = mean(square(logsumexp<every>(logits)));
-    struct {
-      decltype(out) const& value;
-      decltype(size) balance_loss;
-      decltype(size) router_z_loss;
-    } const z{out, size * 0, size};
-    show(see, z, x, net);
+    show(see, reference{out, size * 0, size}, x, net);
   }
 };
 
