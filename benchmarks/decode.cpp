@@ -7,6 +7,7 @@
 #include "setting.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -72,7 +73,8 @@ int main(int argc, char** argv) {
   auto const first = sources<one>(m);
   auto const all   = sources<eight>(m);
   if (!folder.empty()) {
-    meshtf::save(net.parameters(), folder);
+    std::filesystem::create_directories(folder);
+    meshtf::save(net.parameters(), folder + "/weights.safetensors");
     auto const found = meshtf::nn::beam_search<beam>(net, all, no_end);
     write_ids(folder + "/greedy.txt", net.greedy(first, no_end));
     write_ids(folder + "/beams.txt", found.ids);

@@ -138,9 +138,8 @@ int main(int argc, char** argv) {
   nn::source_rows const sources{words.source, words.source_segments};
   auto const [found, scores] = nn::beam_search<beam>(net, sources, end_of_word, {.length_penalty = 0.6});
   auto hypotheses            = to_global(found);
-  auto const ranks           = to_global(scores);
   hypotheses.reshape({std::size_t{batch::size * beam::size}, std::size_t{target::size}});
   for (std::size_t j = 0; is_first && j < std::size_t{beam::size}; ++j)  // of the first word
-    std::printf("%s %.2f\n", letters(hypotheses, j).c_str(), double{ranks(0, j)});
+    std::printf("%s%c", letters(hypotheses, j).c_str(), j + 1 < std::size_t{beam::size} ? ' ' : '\n');
   return right >= 12 ? 0 : 1;
 }

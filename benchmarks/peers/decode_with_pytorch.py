@@ -20,8 +20,8 @@ LAYERS, MODEL, HEADS, KEY, SOURCE, TARGET, VOCAB, BEAMS = 6, 512, 8, 64, 32, 32,
 
 
 def weights(folder):
-    """The arrays of the newest checkpoint, by name."""
-    data = max(Path(folder).glob("*.safetensors")).read_bytes()
+    """The arrays by name."""
+    data = (Path(folder) / "weights.safetensors").read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     found = {}
     for name, entry in json.loads(data[8:8 + size]).items():
@@ -44,7 +44,7 @@ class Linear:
 
 class Norm:
     def __init__(self, w, name):
-        self.scale, self.shift = w[f"{name}.scale"], w[f"{name}.shift"]
+        self.scale, self.shift = w[f"{name}.scale"], w[f"{name}.bias"]
 
     def __call__(self, x):
         return F.layer_norm(x, (MODEL,), self.scale, self.shift, 1e-5)
