@@ -8,6 +8,7 @@
 // activations and products in bfloat16. With `--only trace` the step with and without a trace.
 #include "random_language_model.hpp"
 #include "setting.hpp"
+#include "sgemm.hpp"
 #include "timing.hpp"
 
 #include <cstdio>
@@ -49,21 +50,7 @@ using training = training_with<L, float>;
 template<meshtf::Layout L>
 using training_in_mixed_precision = training_with<L, meshtf::bfloat16>;
 
-/// One product of 1024^3 by the library that the step uses: what a core can do.
-class product {
-public:
-  static constexpr int n        = 1024;
-  static constexpr double flops = 2.0 * n * n * n;
-
-  void operator()() {
-    meshtf::kernel::gemm<float>(false, false, n, n, n, a_.data(), n, b_.data(), n, 0, c_.data(), n);
-  }
-
-private:
-  std::vector<float> a_ = std::vector<float>(n * n, 0.5f);
-  std::vector<float> b_ = a_;
-  std::vector<float> c_ = a_;
-};
+using bench::product;
 
 template<meshtf::Layout L>
 void measure(bench::options const& options, std::string const& what) {

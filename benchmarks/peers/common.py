@@ -9,12 +9,16 @@ import time
 LAYERS, HEADS, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB = 6, 6, 64, 384, 1536, 256, 8, 256
 RATE, DECAY, STDDEV = 3e-4, 0.1, 0.02
 
+# The translator of translation_step.cpp: layers on each side, heads, key, model, hidden, rows, source, target, vocabulary.
+TRANSLATOR = (6, 8, 64, 512, 2048, 16, 112, 128, 8000)
+
 # The perceptron of mlp.hpp, (batch, in, hidden, out), and its small forward pass.
 MLP = (256, 512, 2048, 512)
 SMALL = (8, 64, 256, 64)
 MLP_RATE = 0.01
 
 LANGUAGE_MODEL_STEP = "language model step"
+TRANSLATION_STEP = "translation step"
 MIXED_STEP = "mixed precision step"
 TRACED_STEP = "traced step"
 MLP_STEP = "MLP step"
@@ -24,7 +28,7 @@ SMALL_FORWARD = "small forward"
 def arguments():
     """PROGRAM CASE [--rounds N] [--sizes ...], where the case is one of those that the script's own words name."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("program", choices=("language_model", "mlp"))
+    parser.add_argument("program", choices=("language_model", "translator", "mlp"))
     parser.add_argument("case")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs=8, default=(LAYERS, HEADS, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB),
@@ -32,6 +36,31 @@ def arguments():
     parser.add_argument("--processor", action="store_true", help="the language model's seconds are those of the processor (PyTorch's alone)")
     parser.add_argument("--join", type=int, help="the port of the first process, for the second")
     return parser.parse_args()
+
+
+def packed_pairs():
+    """The rows of packed_pairs.hpp: ids and numbers of pairs of the sources, and of the targets."""
+    _, _, _, _, _, rows, source, target, vocabulary = TRANSLATOR
+    state = 1
+
+    def below(n):
+        nonlocal state
+        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+        return (state >> 16) % n
+
+    found = []
+    for _ in range(rows):
+        of_source, of_target, pair = ([], []), ([], []), 1
+        for _ in range(64):
+            s, t = 8 + below(19), 10 + below(21)
+            if len(of_source[0]) + s > source or len(of_target[0]) + t > target:
+                continue
+            for (ids, numbers), n in ((of_source, s), (of_target, t)):
+                ids.extend(1 + below(vocabulary - 1) for _ in range(n))
+                numbers.extend([pair] * n)
+            pair += 1
+        found.append([part + [0] * (length - len(part)) for side, length in ((of_source, source), (of_target, target)) for part in side])
+    return [list(part) for part in zip(*found)]
 
 
 def samples(step, rounds, warm=2, repeat=1, before=lambda: None, clock=time.perf_counter):

@@ -135,6 +135,130 @@ def language_model():
     say(what, {"one": "nothing", "mixed": "nothing"}.get(case, case), words, seconds, parameters=count, first_loss=first, until_first_step_s=ready)
 
 
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.output = (nn.Linear(MODEL, MODEL) for _ in range(4))
+
+    def forward(self, x, memory, mask):
+        query, key, value = (f(v).unflatten(-1, (-1, KEY)).transpose(1, 2) for f, v in ((self.query, x), (self.key, memory), (self.value, memory)))
+        return self.output(F.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2).flatten(2))
+
+
+class PairBlock(nn.Module):
+    """Of an encoder, or with `cross` of a decoder."""
+
+    def __init__(self, cross):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(MODEL) for _ in range(3 if cross else 2))
+        self.own, self.cross = Attention(), Attention() if cross else None
+        self.up, self.down = nn.Linear(MODEL, HIDDEN), nn.Linear(HIDDEN, MODEL)
+
+    def forward(self, x, mask, memory=None, cross_mask=None):
+        normed = self.norms[0](x)
+        x = x + self.own(normed, normed, mask)
+        if self.cross is not None:
+            x = x + self.cross(self.norms[1](x), memory, cross_mask)
+        return x + self.down(F.gelu(self.up(self.norms[-1](x)), approximate="tanh"))
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(VOCAB, MODEL)
+        self.encoder, self.decoder = (nn.ModuleList(PairBlock(cross) for _ in range(LAYERS)) for cross in (False, True))
+        self.encoded, self.decoded = nn.LayerNorm(MODEL), nn.LayerNorm(MODEL)
+        half = MODEL // 2
+        rates = torch.exp(torch.arange(half) * (-9.210340371976182736 / (half - 1)))
+        angles = torch.arange(LENGTH)[:, None] * rates
+        self.register_buffer("sinusoids", torch.cat([angles.sin(), angles.cos()], 1))
+        for part in self.modules():
+            if isinstance(part, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(part.weight, std=0.7 * MODEL**-0.5 if isinstance(part, nn.Linear) else MODEL**-0.5)
+            if isinstance(part, nn.Linear):
+                nn.init.zeros_(part.bias)
+        for blocks, branches in ((self.encoder, 2), (self.decoder, 3)):  # weights that end a branch, as meshtf's
+            for block in blocks:
+                for ends in (block.own.output, block.down, *([block.cross.output] if block.cross else [])):
+                    nn.init.normal_(ends.weight, std=0.7 * (MODEL * branches * LAYERS) ** -0.5)
+
+    def forward(self, pairs):
+        x = self.tokens(pairs["source"]) * MODEL**0.5 + self.sinusoids[pairs["source_places"]]
+        for block in self.encoder:
+            x = block(x, pairs["source_mask"])
+        memory = self.encoded(x)
+        y = self.tokens(pairs["inputs"]) * MODEL**0.5 + self.sinusoids[pairs["target_places"]]
+        for block in self.decoder:
+            y = block(y, pairs["target_mask"], memory, pairs["cross_mask"])
+        scores = F.linear(self.decoded(y), self.tokens.weight)
+        losses = F.cross_entropy(scores.flatten(0, 1), pairs["target"].flatten(), reduction="none")
+        counted = (pairs["of_target"] != 0).flatten()
+        return (losses * counted).sum(), counted.sum()
+
+
+def places_in(segments):
+    """Each position's number in its own sequence."""
+    at = torch.arange(segments.shape[1]).expand_as(segments)
+    begins = torch.ones_like(segments, dtype=torch.bool)
+    begins[:, 1:] = segments[:, 1:] != segments[:, :-1]
+    return at - torch.cummax(torch.where(begins, at, 0), 1).values
+
+
+def additive(mask):
+    """As elements that are added to scores: PyTorch's fast attention takes these."""
+    return torch.zeros(mask.shape).masked_fill_(~mask, float("-inf"))[:, None]
+
+
+def packed_batch():
+    source, of_source, target, of_target = (torch.tensor(part) for part in common.packed_pairs())
+    if case == "data":
+        source, of_source, target, of_target = (part.chunk(2)[rank] for part in (source, of_source, target, of_target))
+    places = places_in(of_target)
+    shifted = F.pad(target, (1, 0))[:, :-1]
+    causal = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).tril()
+    same = lambda a, b: a[:, :, None] == b[:, None, :]
+    seen = same(of_target, of_source)
+    seen[:, :, 0] |= ~seen.any(2)  # padding that sees nothing gives NaN
+    return {"source": source, "target": target, "of_target": of_target, "inputs": torch.where(places == 0, 0, shifted),
+            "source_places": places_in(of_source), "target_places": places, "source_mask": additive(same(of_source, of_source)),
+            "target_mask": additive(same(of_target, of_target) & causal), "cross_mask": additive(seen)}
+
+
+def translator():
+    global LAYERS, KEY, MODEL, HIDDEN, LENGTH, VOCAB
+    LAYERS, _, KEY, MODEL, HIDDEN, _, LENGTH, _, VOCAB = common.TRANSLATOR
+    net = Translator()
+    count = sum(p.numel() for p in net.parameters())
+    pairs = packed_batch()
+    if case == "data":
+        net = nn.parallel.DistributedDataParallel(net)
+    elif case == "tensor":
+        for block in [*net.encoder, *net.decoder]:
+            attentions = [part for part in ("own", "cross") if getattr(block, part) is not None]
+            on_two(block, {"up": "columns", "down": "rows"} | {f"{a}.{m}": "columns" for a in attentions for m in ("query", "key", "value")}
+                   | {f"{a}.output": "rows" for a in attentions})
+    optimizers = adamw(net.parameters())
+    losses = []
+
+    def step():
+        for o in optimizers:
+            o.zero_grad(set_to_none=True)
+        total, counted = net(pairs)
+        terms = of_all(counted.item()) / processes if case == "data" else counted.item()  # DDP takes the mean of gradients
+        loss = total / terms
+        loss.backward()
+        for o in optimizers:
+            o.step()
+        losses.append(loss.item())
+
+    step()
+    seconds = common.samples(step, options.rounds, warm=1, before=wait)
+    first = of_all(losses[0]) / processes
+    threads = f"{cores} threads" if cores > 1 else "1 thread"
+    words = {"one": threads, "data": "DistributedDataParallel, gloo", "tensor": "DTensor, gloo"}[case]
+    say(common.TRANSLATION_STEP, {"one": "nothing"}.get(case, case), words, seconds, parameters=count, first_loss=first)
+
+
 class Perceptron(nn.Module):
     def __init__(self, sizes):
         super().__init__()
@@ -196,7 +320,7 @@ def mlp():
             say(common.SMALL_FORWARD, split, words, common.samples(lambda: net(x), 2 * options.rounds, warm=20, repeat=100, before=wait))
 
 
-{"language_model": language_model, "mlp": mlp}[options.program]()
+{"language_model": language_model, "translator": translator, "mlp": mlp}[options.program]()
 if together:
     dist.destroy_process_group()
     if rank == 0:
