@@ -25,13 +25,14 @@ TEST_CASE("write of literal numbers: a part from element 1 on") {
 
 TEST_CASE("a tensor that is given up is written to itself, unless others have its elements") {
   if (!on_one_process()) return;
-  auto x                  = literal<quartet>({1, 2, 3, 4});
-  auto const p            = literal<duo>({10, 20});
+  auto const start = literal<quartet>({1, 2, 3, 4});
+  no_gradient const guard{start.machine()};
+  auto const p            = literal<duo>({10, 20}) * 1;
+  auto x                  = start * 1;
   auto const shared       = x;
   auto y                  = write<quartet>(std::move(x), p, 1);
   double const* const was = std::as_const(y).data();
   CHECK(numbers_of(shared) == list{1, 2, 3, 4});
-  no_gradient const guard{y.machine()};
   auto const z = write<quartet>(std::move(y), p, 2);
   CHECK(z.data() == was);
   CHECK(numbers_of(z) == list{1, 10, 10, 20});
