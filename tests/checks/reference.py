@@ -33,7 +33,7 @@ groups = [
     ("ops_random", "Operations: random numbers", "ops/random"),
     ("ops_function", "Operations: functions of functions", "ops/function"),
     ("nn", "Layers", "nn"),
-    ("nn_sequences", "Layers: from sequences to sequences", "nn/blocks_with_norm.hpp nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp "
+    ("nn_sequences", "Layers: from sequences to sequences", "nn/beam_search.hpp nn/blocks_with_norm.hpp nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp "
      "nn/sampling.hpp nn/segments.hpp nn/seq2seq.hpp nn/sequence_pairs.hpp"),
     ("nn_experts", "Layers: mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/gating.hpp nn/mixture_of_experts.hpp"),
     ("optim", "Optimizers and schedules", "optim"),
