@@ -6,10 +6,9 @@
 # told (cmake -C), and FOLDER/environment what programs need (MESHTF_MPIRUN is for examples/processes).
 set -u
 stop() { echo "meshtf: $1" >&2; exit 69; }
+. "$(dirname "${BASH_SOURCE[0]}")/../../examples/simulation/boost_mpi_sources"
 mkdir -p "$1" || stop "expected a folder that can be written, got '$1'"
 folder=$(cd "$1" && pwd)
-boost=$(dpkg-query -W -f='${Version}' libboost-dev 2>/dev/null) || stop "expected Debian's libboost-dev, got none: only Debian's packages are unpacked here"
-boost=${boost%.*} source=boost${boost%.*}   # 1.74.0.3: 1.74.0 of boost1.74
 place=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)
 cd "$folder" || exit 69
 [ -f environment ] && exit 0
@@ -22,16 +21,8 @@ for package in mpich libmpich12 libmpich-dev libslurm38 libucx0 libhwloc15; do
 done
 for package in packages/*.deb; do dpkg -x "$package" root || stop "expected to unpack $package"; done
 
-# Boost.MPI: its sources alone, some twenty files. Lists of source packages are kept here too, so that nobody need be root.
-sed -n '/^URIs:.*debian$/{s/URIs: //p;q}' /etc/apt/sources.list.d/debian.sources 2>/dev/null >mirror
-[ -s mirror ] || echo http://deb.debian.org/debian >mirror
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(cat mirror) $release main" >sources.list
-mkdir -p lists/partial cache/archives/partial sources
-apt=(apt-get -q -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache")
-"${apt[@]}" update >>log 2>&1 || stop "expected Debian's list of sources, got: $(tail -1 log)"
-(cd sources && "${apt[@]}" source --download-only "$source") >>log 2>&1 || stop "expected Debian's sources of $source, got: $(tail -1 log)"
-tar -xf sources/"$source"_*.orig.tar.* --wildcards --strip-components=1 -C sources '*/libs/mpi/src/*.cpp' || stop "expected the sources of Boost.MPI in the package"
+boost_mpi_sources "$folder" || exit
+boost=$(dpkg-query -W -f='${Version}' libboost-dev) boost=${boost%.*}
 headers=$folder/root/usr/include/$place/mpich libraries=$folder/root/usr/lib/$place
 mkdir -p lib cmake/boost_mpi
 g++ -O2 -fPIC -shared -DBOOST_MPI_DYN_LINK -DBOOST_ALL_NO_LIB -DMPICH_SKIP_MPICXX -isystem "$headers" sources/libs/mpi/src/*.cpp \

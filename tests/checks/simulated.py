@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Programs on simulated ranks: simulated.py MPIRUN FOLDER [--programs NAME...] [--ranks N...] [--seeds S...]
+
+Each program of tests/simulated runs on 4 real processes (FOLDER has it, compiled) and on N simulated ranks, which are a square, on the default network
+and on those of the seeds, with MESHTF_CHECK=1: the losses must be the same to 1e-6, and no run may end in a deadlock. Then a rank that leaves out a step
+must be found waiting. Ends with 77 (skipped) if SimGrid can't be had, and where CI is set a skip is a failure.
+"""
+import argparse
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+root = Path(__file__).resolve().parents[2]
+wrong = []
+
+
+def losses(words, command, **environment):
+    """The numbers of each line `loss NAME ...`; None if the run failed."""
+    run = subprocess.run(command, capture_output=True, text=True, timeout=1500, env=os.environ | environment)
+    if run.returncode == 69:
+        print(run.stderr.strip().splitlines()[-1])
+        sys.exit(1 if os.environ.get("CI") else 77)
+    if run.returncode != 0 or "Deadlock detected" in run.stdout + run.stderr:
+        wrong.append(f"{words}: expected it to end, got status {run.returncode} and\n" + "\n".join((run.stdout + run.stderr).splitlines()[-20:]))
+        return None
+    found = {}
+    for line in run.stdout.splitlines():
+        if line.startswith("loss "):
+            _, name, *numbers = line.split()
+            found[name] = [float(n) for n in numbers]
+        elif "simulated time" in line:
+            print(f"{words}: {line}", flush=True)
+    if not found:
+        wrong.append(f"{words}: expected losses, got {run.stdout!r}")
+    return found
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(
+      len(a[k]) == len(b[k]) and all(math.isclose(x, y, rel_tol=1e-6) for x, y in zip(a[k], b[k])) for k in a)
+
+
+def simulate(ranks, program, *more):
+    side = str(math.isqrt(ranks))
+    return [root / "examples/simulate", str(ranks), root / f"tests/simulated/{program}.cpp", f"-DROWS={side}", f"-DCOLUMNS={side}", *more]
+
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("mpirun")
+arguments.add_argument("folder", type=Path)
+arguments.add_argument("--programs", nargs="+", default=["perceptron", "transformer", "pipeline", "experts", "ragged"])
+arguments.add_argument("--ranks", nargs="+", type=int, default=[16, 64, 256])
+arguments.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+asked = arguments.parse_args()
+
+for program in asked.programs:
+    real = losses(f"{program} on 4 processes", [asked.mpirun, "4", asked.folder / f"simulated_{program}"], MESHTF_CHECK="1")
+    for ranks in asked.ranks:
+        networks = [[]] + [["--seed", str(s), "--check"] for s in asked.seeds]
+        for network in networks:
+            words = " ".join([program, "on", str(ranks), "ranks", *network])
+            got = losses(words, simulate(ranks, program, *network))
+            if real and got and not same(real, got):
+                wrong.append(f"{words}: expected the losses of 4 processes,\n  {real}, got\n  {got}")
+
+# A deadlock is found, though SMPI itself ends with 0.
+program = asked.programs[0]
+run = subprocess.run(simulate(min(asked.ranks), program), capture_output=True, text=True, timeout=600, env=os.environ | {"LEAVES_EARLY": "3"})
+if run.returncode != 70 or "got a deadlock" not in run.stderr:
+    wrong.append(f"{program} without rank 3: expected status 70 and a deadlock, got {run.returncode} and {run.stderr[-300:]!r}")
+
+for words in wrong:
+    print(words)
+sys.exit(1 if wrong else 0)
