@@ -8,6 +8,7 @@
 // What is called by the name of an operation alone, as `relu(x)`, stands in the operation's header instead.
 // Run:    examples/processes 4 build/release/examples/from_mesh_tensorflow
 // Prints: that every line has run, and a loss.
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <source_location>
@@ -70,6 +71,8 @@ struct whole : layout<grid> {};
 struct processes : axis<4> {};
 struct line : mesh<processes> {};
 struct by_line : layout<line, split<batch, processes>> {};
+struct by_model_and_heads : layout<grid, split<model, rows>, split<heads, cols>> {};
+struct by_all_heads : layout<grid, split<heads, rows, cols>> {};
 
 //= layout_rules.tensor_layout(shape, mesh_shape): a TensorLayout, or an error
 static_assert(accepted<placement_verdict<mixed, batch, hidden>>);
@@ -404,7 +407,7 @@ void products(process_mesh<grid>& m) {
   auto const k        = random_uniform<float, L, batch, memory, heads, key>(m, {.seed = 5});
   auto const one_head = random_uniform<float, L, batch, memory, key>(m, {.seed = 6});
 
-  //= mtf.layers.dot_product_attention(q, k, v, mask) ||
+  //= mtf.layers.dot_product_attention(q, k, v, mtf.layers.attention_mask_autoregressive(positions)) ||
   //= F.scaled_dot_product_attention(q, k, k, is_causal=True) ||
   //= jax.nn.dot_product_attention(q, k, k, is_causal=True)
   auto const attended = attention<length, memory, key>(q, k, k, {.causal = true});
@@ -431,10 +434,33 @@ void products(process_mesh<grid>& m) {
   auto const biased = attention<length, memory, key>(q, k, k, with_bias(scores));
 
   auto const visible = less(iota<int, L, memory>(m), 3);
-  //= attention.attention(q, k, v, ..., bias=where(visible, 0, -1e9)) ||
+  //= attention.attention(q, k, v, ..., bias=where(visible, 0, -1e9)),
+  //= attention.visibility_mask_to_attention_bias, mtf.layers.attention_mask_ignore_padding(inputs) ||
   //= F.scaled_dot_product_attention(q, k, k, attn_mask=visible[:, None, None]) ||
   //= jax.nn.dot_product_attention(q, k, k, mask=visible[:, None, None])
   auto const unpadded = attention<length, memory, key>(q, k, k, with_mask(visible));
+
+  auto const of_q = tensor<int, L, batch, length>{m} + floor_divide(iota<int, L, length>(m), 2);
+  auto const of_k = tensor<int, L, batch, memory>{m} + floor_divide(iota<int, L, memory>(m), 2);
+  //= mtf.layers.attention_mask_same_segment(of_q, of_k), the sequence_id of a Context ||
+  //= F.scaled_dot_product_attention(q, k, k, attn_mask=(of_q[:, :, None] == of_k[:, None])[:, None]) ||
+  //= jax.nn.dot_product_attention(q, k, k, mask=(of_q[:, :, None] == of_k[:, None])[:, None])
+  auto const apart = attention<length, memory, key>(q, k, k, with_segments(of_q, of_k));
+
+  struct buckets : dim<8> {};
+  //= transformer_layers.SelfAttention(relative_attention_type="contextual")
+  nn::contextual_bias<float, L, heads, key, buckets, length, memory> const by_query{m, normal{.seed = 9}};
+  auto const with_distances = attention<length, memory, key>(q, k, k, with_bias(by_query(q)));
+
+  auto const q_in_two = reshard<by_model_and_heads>(q);
+  auto const k_in_two = reshard<by_model_and_heads>(k);
+  //= attention.maybe_reshape_attention_input_for_2d_sharding(context, q, k, v, bias, []), where model is
+  //= split over rows and heads over cols ||
+  //= q.redistribute(mesh, placements), of k and of the result too ||
+  //= lax.with_sharding_constraint(q, P(None, None, ("rows", "cols"))), of k and of the result too
+  auto const k_of_all = reshard<by_all_heads>(k_in_two);
+  auto const of_all   = attention<length, memory, key>(reshard<by_all_heads>(q_in_two), k_of_all, k_of_all);
+  auto const of_all_in_two = reshard<by_model_and_heads>(of_all);
 }
 
 //# Layers
@@ -451,6 +477,23 @@ void layers(process_mesh<grid>& m) {
   nn::linear<float, L, shape<length, model>, shape<heads, key>> dense{
       m, variance_scaling{.seed = 4, .in = 4 * 12, .out = 4 * 3}};
   auto const y = dense(x);
+
+  struct expert : dim<2> {};
+  auto const x_of_each = random_uniform<float, L, expert, batch, model>(m, {.seed = 7});
+  //= mtf.layers.dense(x, [hidden], [model], expert_dims=[expert]) ||
+  //= torch.einsum("ebm,emh->ebh", x, w) + b[:, None] ||
+  //= nnx.LinearGeneral(12, 16, batch_axis={0: 2}, rngs=rngs)(x)
+  parameter<float, L, expert, model, hidden> const w{m, variance_scaling{.seed = 8, .in = 12, .out = 16}};
+  parameter<float, L, expert, hidden> const b{m};
+  auto const of_each = einsum<expert, batch, hidden>(x_of_each, w) + b;
+
+  //= mtf.layers.us_einsum([x, w], [batch, length, hidden]), under unit_scaling_convention ||
+  //= torch.einsum("blm,mh->blh", x, w) / 12**0.5 || jnp.einsum("blm,mh->blh", x, w) / 12**0.5
+  parameter<float, L, model, hidden> const of_unit_variance{m, truncated_normal{.seed = 9}};
+  auto const scaled = einsum<batch, length, hidden>(x, of_unit_variance) / std::sqrt(12.0F);
+
+  //= mtf.layers.weights_nonzero(ids) || (ids != 0).float() || (ids != 0).astype(jnp.float32)
+  auto const weights = cast<float>(not_equal(ids, 0));
 
   //= mtf.layers.dense_product(x, [model], [hidden], ["sigmoid", "linear"]) ||
   //= F.glu of one nn.Linear ||
@@ -560,6 +603,13 @@ void shapes(process_mesh<grid>& m) {
   //= lax.conv_general_dilated(x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
   auto const filter    = random_uniform<float, L, three, hidden, model>(m, {.seed = 6});
   auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
+
+  //= mtf.layers.separable_conv1d(x, model) ||
+  //= nn.Conv1d(16, 12, 1)(F.conv1d(x.mT, w, padding="same", groups=16)).mT ||
+  //= nnx.Linear(16, 12, rngs=rngs)(nnx.Conv(16, 16, 3, feature_group_count=16, rngs=rngs)(x))
+  parameter<float, L, three, hidden> const by_channel{m, he_normal{9}};
+  nn::linear<float, L, hidden, model> const over_channels{m, he_normal{10}};
+  auto const separated = over_channels(conv<window<length, three>>(x, by_channel));
 
   //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are
   //= windows || F.conv_transpose1d(z.mT, w, padding=1).mT || lax.conv_transpose(z, w, (1,), "SAME")
@@ -710,6 +760,30 @@ void loops(process_mesh<grid>& m) {
 }
 
 //# Layers
+template<Layout L>
+struct sublayers {
+  nn::rms_norm<float, L, model> norm;
+  nn::feed_forward<float, L, model, hidden> feed;
+  parameter<float, L> gain;
+  std::uint64_t drops;
+
+  sublayers(machine<L>& m, nn::streams& seeds)
+      : norm{m}, feed{m, seeds, 0.02, 0.02}, gain{m}, drops{seeds.next()} {}
+
+  auto operator()(auto const& x) const {
+    //= transformer.sublayer_rms_norm, sublayer_call_layer, sublayer_dropout, sublayer_residual of a
+    //= LayerStack || x + F.dropout(feed(norm(x)), 0.1), in a module's forward ||
+    //= x + drop(feed(norm(x))), in a module's __call__
+    auto const y = x + dropout(feed(norm(x)), 0.1, {.seed = drops});
+
+    //= transformer.sublayer_rezero || y + gain * feed(y) || y + gain * feed(y)
+    return y + gain * feed(y);
+  }
+  auto parameters() {
+    return meshtf::parameters(named("norm", norm), named("feed", feed), named("gain", gain));
+  }
+};
+
 void plain_layers(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -744,6 +818,43 @@ void plain_layers(process_mesh<grid>& m) {
   //= nnx.MultiHeadAttention(4, 12, decode=False, rngs=rngs)(x, encoded, mask=visible[:, None, None])
   nn::attention<float, L, model, heads, key, length, memory> const crosses{m, seeds, 0.02, 0.02};
   auto const y = crosses(x, encoded, with_mask(visible));
+
+  //= mtf.layers.masked_local_attention_1d(x, kv_channels, heads, window_size=2),
+  //= attention_bias_local_block ||
+  //= flex_attention(q, k, v, block_mask=create_block_mask(near, None, None, 4, 4)) ||
+  //= jax.nn.dot_product_attention(q, k, v, is_causal=True, local_window_size=(1, 0))
+  auto const near = attends(x, {.causal = true, .window = 2});
+
+  struct buckets : dim<8> {};
+  struct distance : dim<2 * length::size - 1> {};
+  //= transformer_layers.SelfAttention(relative_attention_type="bias"), or "bias_shared" by all layers ||
+  //= T5Attention(config, has_relative_attention_bias=True) of transformers ||
+  //= layers.RelativePositionBiases of t5x
+  nn::relative_bias<float, L, buckets, heads, length, distance> const by_distance{m, normal{.seed = 6},
+                                                                                  false};
+  auto const near_and_far = attends(x, with_bias(by_distance(m)));
+
+  //= transformer.LayerStack([...]), make_layer_stack || nn.Sequential(*(block() for _ in range(2))) ||
+  //= nnx.Sequential(*(block(rngs) for _ in range(2)))
+  nn::stack<sublayers<L>, 2> const layer_stack{m, seeds};
+  auto const through_all = layer_stack(x);
+
+  no_gradient const guard{m};
+  auto const step = random_uniform<float, L, batch, nn::next_position, model>(m, {.seed = 7});
+  //= mtf.layers.multihead_self_attention_incremental(x, prev_k, prev_v, step_num, ...) ||
+  //= F.scaled_dot_product_attention(q, torch.cat([keys, k], 2), torch.cat([values, v], 2)) ||
+  //= nnx.MultiHeadAttention(4, 12, decode=True, rngs=rngs)(x)
+  auto seen        = attends.empty_cache<batch>(m);
+  auto const first = attends.extend<nn::next_position>(step, seen, 0);
+
+  //= mtf.layers.masked_local_attention_1d_incremental(x, prev_k, prev_v, step_num, ...)
+  auto const second = attends.extend<nn::next_position>(step, seen, 1, {.window = 2});
+
+  //= mtf.layers.multihead_encdec_attention_incremental(x, ..., memory_k, memory_v, mask) ||
+  //= F.scaled_dot_product_attention(q, kept_keys, kept_values, attn_mask=visible[:, None, None]) ||
+  //= jax.nn.dot_product_attention(q, kept_keys, kept_values, mask=visible[:, None, None])
+  auto const kept    = crosses.cache(encoded);
+  auto const crossed = crosses.attend<nn::next_position>(step, kept, with_mask(visible));
 }
 
 struct beam : dim<4> {};
@@ -780,14 +891,23 @@ void sequences_of_sequences(process_mesh<grid>& m) {
   backward(loss);
 }
 
+//= transformer.Unitransformer(shared_embedding_and_softmax_weights=False,
+//= sinusoid_positional_embedding=True) || T5Config(tie_word_embeddings=False, ...) of transformers ||
+//= T5Config(logits_via_embedding=False, ...) of t5x
 struct of_writer : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  using positions             = nn::sinusoids;
+  static constexpr bool tied  = false;
   static constexpr int layers = 1;
 };
 
 void text_of_a_model(process_mesh<grid>& m) {
   using L = mixed;
   nn::transformer<float, L, of_writer> const net{m, 1};
-  tensor<int, L, batch, length> const ids{m};
+  auto const ids = tensor<int, L, batch, length>{m} + iota<int, L, length>(m);
+
+  //= Unitransformer(label_smoothing=0.1, z_loss=1e-4).call_simple(inputs, targets, compute_loss=True)
+  auto const losses = softmax_cross_entropy<vocab>(net(ids), ids, {.label_smoothing = 0.1, .z_loss = 1e-4});
+  auto const loss   = mean(losses * cast<float>(not_equal(ids, 0)));
 
   //= Unitransformer.sample_autoregressive(ids, temperature=0.8, sampling_keep_top_k=3) ||
   //= model.generate(ids, do_sample=True, temperature=0.8, top_k=3, top_p=0.9) of transformers ||
@@ -931,6 +1051,19 @@ void settings(training<mixed>& t, extent step) {
   //= 1e-4} || optax.multi_transform
   t.opt.treat(parameters(t.net.tokens), {.rate = 0.1});
 }
+
+//= utils.compute_batch_size({"targets": 4}, mesh_shape, layout, ("tokens_per_replica", 16))
+struct batch_of_tokens : dim<16 / length::size * placed_under<mixed, batch>.parts> {};
+
+//= utils.auto_train_steps(batch_size, {"targets": 4}, train_tokens=2**36)
+[[maybe_unused]] constexpr extent train_steps = (extent{1} << 36) / (batch::size * length::size);
+
+//= utils.serialize_num_microbatches(batch, {"targets": 4}, mesh_shape, layout,
+//= tokens_per_microbatch_per_replica=4), for accumulate<micro_batch_count>
+[[maybe_unused]] constexpr extent micro_batch_count =
+    placed_under<mixed, batch>.allocated_extent() / (4 / length::size);
+
+static_assert(batch_of_tokens::size == 8 && train_steps == (extent{1} << 31) && micro_batch_count == 4);
 
 void micro_batches(process_mesh<grid>& m) {
   //= mtf.serialize_training_step(features, model_fn, batch, 4) ||
