@@ -26,7 +26,7 @@ folder = root / "docs" / "errors"
 # (page, title, what it has): verdicts are where the table has their name, or else where it has their header; files without a verdict are named.
 groups = [
     ("layouts", "Layouts and meshes", "core/layout.hpp core/placement.hpp runtime/run_on.hpp layouts_are_of_different_meshes "
-     "operands_have_different_layouts tensor_without_runtime.cpp"),
+     "operands_have_different_layouts tensor_without_runtime.cpp nn/beam_search.hpp"),
     ("dims", "Shapes, dimensions and names", "aliases_are_one_dim dim_appears_twice too_many_dims plan/nest_plan.hpp tensor/local.hpp name_of_c.cpp "
      "name_of_the_library.cpp"),
     ("partial_sums", "Partial sums", "plan/pending.hpp tensor/partial.hpp"),
@@ -40,7 +40,7 @@ groups = [
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp"),
-    ("experts", "Mixtures of experts", "nn/expert_capacity.hpp"),
+    ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp second_backward.cpp step_of_a_model.cpp"),
     ("pipelines", "Pipelines and their schedules", "plan/schedule.hpp nn/stages.hpp ops/function/accumulate.hpp axis_of_stages_splits_dim "

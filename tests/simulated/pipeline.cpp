@@ -1,5 +1,5 @@
-// A network whose 16 blocks lie on a stage for each row of the mesh, the batch split over the columns; and the
-// same weights kept in parts over the columns.
+// A network whose 16 blocks lie on a stage for each row of the mesh, the batch split over the columns; and
+// the same weights kept in parts over the columns.
 #include <vector>
 
 #include "report.hpp"

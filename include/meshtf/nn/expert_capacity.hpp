@@ -26,7 +26,7 @@ constexpr extent places_for(extent tokens, extent experts, extent factor, extent
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), its layer transformer_moe_layer_v1.
 template<Dimension Tokens, Dimension Experts, class Factor>
 struct capacity : dim<detail::places_for(Tokens::size, Experts::size, Factor::num, Factor::den)> {
-  static_assert(Factor::num > 0 && Factor::den > 0, "meshtf: a capacity factor is more than 0");
+  static_assert(Factor::num > 0 && Factor::den > 0, "meshtf: a capacity factor is positive");
 };
 
 /// The capacity factors of training and of evaluation, each a `std::ratio`. A factor of E experts drops no

@@ -188,7 +188,8 @@ public:
     for (int k = 0; k < K; ++k) {
       stage const& s = stages_[static_cast<std::size_t>(k)];
       if (s.time > r.ticks) r.ticks = s.time;
-      if (r.fault == schedule_fault::none && s.turn < 2 * M) {
+      // (the other way round clang takes the `<` for that of a template: detail has one called `turn`)
+      if (r.fault == schedule_fault::none && 2 * M > s.turn) {
         r.fault = schedule_fault::blocked;
         r.stage = k;
         r.turn  = s.turn;
