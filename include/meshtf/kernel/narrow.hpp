@@ -18,8 +18,6 @@ void widen(extent n, bfloat16 const* x, float* wide);
 /// z[i] = wide[i], rounded as bfloat16's constructor does.
 void narrow(extent n, float const* wide, bfloat16* z);
 
-#if !MESHTF_DECLARES_ONLY
-
 namespace detail {
 
 /// Sixteen numbers at once, in as many registers as that takes. Left to themselves, some compilers convert
@@ -52,6 +50,8 @@ template<std::size_t N>
 }
 
 }  // namespace detail
+
+#if !MESHTF_DECLARES_ONLY
 
 [[gnu::noinline]] MESHTF_DEFINE void widen(extent n, bfloat16 const* x, float* wide) {
   constexpr auto together = extent{detail::converted_at_once};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <source_location>
 
+#include <meshtf/nn/blocks_with_norm.hpp>
 #include <meshtf/nn/segments.hpp>
 #include <meshtf/nn/sequences.hpp>
 #include <meshtf/ops/function/hand_on.hpp>
