@@ -164,7 +164,8 @@ struct training {
 
   /// The mean loss of all targets, however many a process has.
   constexpr auto step() {
-    auto const loss = net.loss(pairs(), how) / net.count(pairs());
+    auto const sum  = net.loss(pairs(), how);
+    auto const loss = sum / net.count(pairs());  // not in one line: which operand comes first is not said
     backward(loss);
     opt.step(net.parameters());  // adds the gradients up over the processes that share a parameter
     ++how.dropout.random.stream;
