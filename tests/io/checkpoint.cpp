@@ -237,7 +237,8 @@ TEST_CASE("the checksum, the shortest digits of numbers, and larger elements fir
     opt.step(s.list());
   }
   std::string const path = folder / "run";
-  training_position const position{~std::uint64_t{0}, ~std::uint64_t{1}, ~std::uint64_t{2}};
+  training_position const position{
+      .step = ~std::uint64_t{0}, .seed = ~std::uint64_t{1}, .vocabulary = ~std::uint64_t{2}};
   save(s.list(), opt, position, path);
   safetensors_reader const file{path + "/step-18446744073709551615.safetensors"};
   auto const& [arrays, about] = file.header();

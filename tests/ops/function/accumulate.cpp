@@ -150,13 +150,14 @@ template<bool Weighted>
 double loss_of_lengths(extent first, extent second) {
   auto& m      = processes<single>();
   auto const x = iota<double, one_process, seen>(m);
+  parameter<double, one_process, seen> const w{m, constant{1}};
   auto const n = [&](extent i) { return i == 0 ? first : second; };
   if constexpr (Weighted)
     return accumulate<2>(
                m,
                [&](extent i) {
                  counted<seen> const guard{m, n(i)};
-                 return sum(x);
+                 return sum(x * w);
                },
                [&](extent i) {
                  counted<seen> const guard{m, n(i)};
@@ -167,7 +168,7 @@ double loss_of_lengths(extent first, extent second) {
     return accumulate<2>(m,
                          [&](extent i) {
                            counted<seen> const guard{m, n(i)};
-                           return mean(x) / 2.0;
+                           return mean(x * w) / 2.0;
                          })
         .value();
 }
