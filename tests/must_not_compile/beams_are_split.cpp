@@ -1,4 +1,4 @@
-// error: beams_are_split<beam, 
+// error: beams_are_split<beam,
 // error: meshtf: beam_search keeps the beams of a sequence on one process
 #include <meshtf/nn/beam_search.hpp>
 #include <meshtf/planning.hpp>
