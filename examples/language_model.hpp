@@ -88,7 +88,7 @@ using two   = processes<2, 1>;
 using four  = processes<2, 2>;
 using eight = processes<4, 2>;
 
-// those that differ on so many processes, and the one to train under unless another one is named
+// those that differ on these processes, and the one to train under unless another one is named
 template<class P>
 struct layouts_on;
 template<> struct layouts_on<one>   : layouts<one::replicated> { using first_choice = one::replicated; };

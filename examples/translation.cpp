@@ -123,7 +123,7 @@ using four    = processes<2, 2>;
 using eight   = processes<8, 1>;
 using sixteen = processes<16, 1>;
 
-// the layouts on so many processes, and the one to train under unless another one is named
+// the layouts on these processes, and the one to train under unless another one is named
 template<class P>
 struct layouts_on : layouts<typename P::data> { using first_choice = typename P::data; };
 template<> struct layouts_on<one>  : layouts<one::replicated> { using first_choice = one::replicated; };

@@ -75,8 +75,7 @@ constexpr double length_penalty(extent length, double exponent) {
   if (!(o.length_penalty >= 0))
     throw software_error("expected a length penalty of at least 0, got " + std::to_string(o.length_penalty));
   throw software_error("expected a longest hypothesis of 1 to " + std::to_string(there) +
-                       " ids, since there are so many targets, or 0 for all of them, got " +
-                       std::to_string(o.longest));
+                       " ids, the number of targets, or 0 for all of them, got " + std::to_string(o.longest));
 }
 
 /// `x` with the rows along `Beam` that `which` names, along `Beam` again. Each process has all beams of its
@@ -238,7 +237,7 @@ constexpr auto searched(beams<Net, Beam, T, L, Batch...> hypotheses, Net const& 
 
 }  // namespace detail
 
-/// For each source the `Beam::size` best targets that a search with so many beams finds, and their scores.
+/// For each source the `Beam::size` best targets that the search finds, and their scores.
 /// Keys and values are kept, so a step computes one position of each beam. No gradient.
 ///
 ///     struct beam : meshtf::dim<4> {};

@@ -144,7 +144,7 @@ struct token_groups<Groups, shape<Batch, D...>> {
   }
 };
 
-/// `legal`, or the objection to a layer of so many experts under `L`, of which `Chosen` are chosen.
+/// `legal`, or the objection to a layer of these experts under `L`, of which `Chosen` are chosen.
 template<class L, class Experts, class Chosen>
 using experts_verdict =
     first_objection<std::conditional_t<(Chosen::size <= Experts::size), legal,

@@ -31,10 +31,10 @@ namespace nn {
 ///     nn::sampling{.temperature = 0}                                  // greedy: the likeliest
 ///     nn::sampling{.temperature = 0.8, .top_k = 40, .top_p = 0.95}
 ///
-/// Each restriction works on what the one before it leaves: the temperature divides the scores, `top_k` keeps
-/// so many of the likeliest, and `top_p` keeps the fewest of those whose probabilities add up to at least
-/// that part of theirs (the nucleus). The likeliest id is always kept; of equal scores the lower id is taken
-/// first.
+/// Each restriction works on what the one before it leaves: the temperature divides the scores, `top_k` is
+/// the number of the likeliest ids that are kept, and `top_p` keeps the fewest whose probabilities add up to
+/// at least that part of theirs (the nucleus). The likeliest id is always kept; of equal scores the lower id
+/// is taken first.
 /// Source: Fan et al., Hierarchical Neural Story Generation (2018), for top-k; Holtzman et al., The Curious
 /// Case of Neural Text Degeneration (2020), for top-p.
 struct sampling {
