@@ -31,6 +31,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/environment.hpp>
 #include <meshtf/runtime/waiting.hpp>
 #endif
 
