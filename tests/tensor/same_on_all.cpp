@@ -1,7 +1,10 @@
 // A number by which all processes decide alike: what the first process has, wherever it comes from.
 // test: program ops2
+#include <csignal>
 #include <cstdint>
 #include <limits>
+
+#include <meshtf/runtime/stop_on_signal.hpp>
 
 #include "../layout_fixture.hpp"
 
@@ -66,5 +69,22 @@ TEST_CASE("all get the number of the first process, to the last bit") {
     tensor<bfloat16, L> narrow{m};
     *narrow.data() = static_cast<bfloat16>(1.5F + static_cast<float>(own));
     CHECK(static_cast<float>(same_on_all(narrow, static_cast<bfloat16>(0.0F))) == 1.5F);
+  });
+}
+
+TEST_CASE("a signal that one process gets stops all after the same step, for one number in a price") {
+  under_each_layout([]<Layout L> {
+    using mesh_type = typename L::mesh_type;
+    auto& m         = processes<mesh_type>();
+    stop_on_signal const stop;
+    CHECK_FALSE(stop_wanted(m));  // the answer of the training before is forgotten
+    if (m.rank() == m.world().size() - 1) std::raise(SIGUSR1);
+    CHECK(stop_wanted(m));
+    CHECK(stop_wanted(m));  // asked once, for the rest of the training
+
+    constexpr auto promised = dry_run<L>([]<Layout U>(machine<U>& on) { stop_wanted(on); });
+    auto const counted      = recorded<L>(m, []<Layout U>(machine<U>& on) { stop_wanted(on); });
+    CHECK(counted.calls() == promised.calls());
+    CHECK(promised.calls() == (m.world().size() == 1 ? 0 : 1));
   });
 }
