@@ -32,6 +32,7 @@
 #include <meshtf/io/log.hpp>
 #include <meshtf/meshtf.hpp>
 #include <meshtf/ops/random/sample.hpp>
+#include <meshtf/runtime/stop_on_signal.hpp>
 
 #include "language_model_options.hpp"
 #include "progress.hpp"
@@ -184,6 +185,8 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
   std::optional<meshtf::log_to> log;
   if (!chosen.log.empty()) log.emplace(chosen.log, at);
+  std::optional<meshtf::stop_on_signal> stop;  // SIGUSR1: save, and end with 75
+  if (!chosen.save.empty()) stop.emplace();
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
     t.opt.rate       = rate(step);
@@ -207,10 +210,15 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
       if (step == steps || step % std::max(steps / 10, 1L) == 0)
         page.held_out.push_back({step, bits(evaluate(t, beginning))});
     }
-    if (!chosen.save.empty() && (step % save_pace == 0 || step == steps)) {
+    bool const stops = stop && step < steps && meshtf::stop_wanted(m);
+    if (!chosen.save.empty() && (step % save_pace == 0 || step == steps || stops)) {
       at.step = static_cast<std::uint64_t>(step);
       meshtf::save(parameters(t.net), t.opt, at, chosen.save);
     }
+    if (stops)
+      throw meshtf::stopped("stopped by a signal after step " + std::to_string(step) + " of " +
+                            std::to_string(steps) + ", saved in " + chosen.save +
+                            ": the same command with --resume " + chosen.save + " goes on");
   }
   if (!chosen.save.empty()) say(m, "saved in %s\n", chosen.save.c_str());
 
