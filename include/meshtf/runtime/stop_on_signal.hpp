@@ -1,17 +1,17 @@
 // stop_on_signal: a signal asks a training to save and to end, after the same step on all processes.
 #pragma once
 
-#include <array>
-#include <csignal>
 #include <source_location>
 #include <string>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/mesh.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/plan/collective.hpp>
+#include <meshtf/runtime/handler_stack.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -25,7 +25,7 @@ struct stopped : error {
 namespace detail {
 
 // Whether the signal has come. A handler may write nothing else.
-inline volatile std::sig_atomic_t stop_asked = 0;
+inline volatile sig_atomic_t stop_asked = 0;
 
 extern "C" inline void meshtf_ask_to_stop(int) {
   if (stop_asked != 0) _exit(75);
@@ -43,45 +43,32 @@ extern "C" inline void meshtf_ask_to_stop(int) {
 ///       loss = t.step();
 ///       if (meshtf::stop_wanted(m)) {
 ///         meshtf::save(parameters(t.net), t.opt, position, folder);
-///         throw meshtf::stopped{"stopped after step " + std::to_string(step + 1) + ": the same command goes
-///         on"};
+///         throw meshtf::stopped{"stopped after step " + std::to_string(step + 1)};
 ///       }
 ///     }
 ///
 /// SIGUSR1, since Open MPI's `mpirun` and Slurm's `sbatch --signal` forward it to the processes. SIGTERM is
 /// of no use: `mpirun` kills the processes when it gets it.
 ///
-/// It lives on the thread that computes. The handler has a stack of its own there: oneDNN's matrix products
-/// keep their stack pointer inside an array of the heap, so that a handler on the thread's stack overwrites
-/// what is before it (seen with oneDNN 2.7; docs/troubleshooting.md).
+/// It lives on the thread that computes.
 class stop_on_signal {
 public:
   explicit stop_on_signal(int signal = SIGUSR1) : signal_{signal} {
     detail::stop_asked = 0;
-    if (sigaltstack(nullptr, &stack_before_) == 0 && (stack_before_.ss_flags & SS_DISABLE) != 0) {
-      stack_t own{};
-      own.ss_sp   = stack_.data();
-      own.ss_size = stack_.size();
-      sigaltstack(&own, nullptr);
-    }
     struct sigaction wanted{};
     wanted.sa_handler = detail::meshtf_ask_to_stop;
     wanted.sa_flags   = SA_RESTART | SA_ONSTACK;  // a read or a write that it interrupts goes on
     sigemptyset(&wanted.sa_mask);
     sigaction(signal_, &wanted, &before_);
   }
-  ~stop_on_signal() {
-    sigaction(signal_, &before_, nullptr);
-    if ((stack_before_.ss_flags & SS_DISABLE) != 0) sigaltstack(&stack_before_, nullptr);
-  }
+  ~stop_on_signal() { sigaction(signal_, &before_, nullptr); }
   stop_on_signal(stop_on_signal const&)            = delete;
   stop_on_signal& operator=(stop_on_signal const&) = delete;
 
 private:
+  detail::handler_stack stack_;
   int signal_;
   struct sigaction before_{};
-  stack_t stack_before_{};
-  std::array<char, 1 << 16> stack_;  // the registers of AVX-512 and AMX take 12 KiB
 };
 
 /// Whether a process of the job has been asked to stop: the same answer on all, though the signal reaches
