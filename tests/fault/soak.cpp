@@ -3,7 +3,7 @@
 //
 //   soak COLLECTIVES MESHES
 //
-// Prints one line, "meshtf: so many collectives and meshes ...", status 0; or what grew, status 70.
+// Prints one line, "meshtf: N collectives and M meshes ...", status 0; or what grew, status 70.
 #include <array>
 #include <charconv>
 #include <cstdio>

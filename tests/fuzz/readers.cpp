@@ -1,0 +1,152 @@
+// What reads files and command lines, given any bytes: it accepts them or refuses them with a sentence, and
+// neither crashes nor takes much memory.
+//
+//   readers KIND FILE...   reads each file as KIND: safetensors, idx, text, pieces, options
+//
+// With libFuzzer (tests/fuzz/run.sh) the kind is the end of the program's name, and it invents the files.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <meshtf/data/idx.hpp>
+#include <meshtf/data/piece_model.hpp>
+#include <meshtf/data/text.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+
+#include "../../examples/language_model_options.hpp"
+
+namespace {
+
+/// A file of these bytes that nobody sees.
+class file_of {
+public:
+  explicit file_of(std::string_view bytes) : number_{memfd_create("fuzz", 0)} {
+    if (number_ < 0 || write(number_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+      std::abort();
+  }
+  ~file_of() { close(number_); }
+  file_of(file_of const&)        = delete;
+  void operator=(file_of const&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(number_); }
+
+private:
+  int number_;
+};
+
+void read_safetensors(std::string_view bytes) {
+  file_of const file{bytes};
+  meshtf::safetensors_reader const reader{file.path()};
+  std::uint64_t read = 0;
+  for (auto const& [name, array] : reader.header().arrays) {
+    std::vector<char> elements(array.end - array.begin);
+    reader.read(array, elements.data());
+    read += elements.size();
+  }
+  if (read > bytes.size()) std::abort();  // arrays don't overlap
+  reader.verify();
+}
+
+void read_idx(std::string_view bytes) {
+  file_of const file{bytes};
+  for (int rank = 1; rank <= 3; ++rank) {
+    try {
+      auto const read        = meshtf::read_idx(file.path(), rank);
+      meshtf::extent product = 1;
+      for (auto const n : read.extents) product *= n;
+      if (product != static_cast<meshtf::extent>(read.bytes.size())) std::abort();
+    } catch (meshtf::error const&) {
+    }
+  }
+}
+
+void read_text(std::string_view bytes) {
+  file_of const file{bytes};
+  auto const text = meshtf::read_text(file.path());
+  if (text.bytes != bytes) std::abort();
+  auto const parts = meshtf::split_text(text);
+  if (parts.training.bytes.size() + parts.held_out.bytes.size() != bytes.size()) std::abort();
+}
+
+void read_pieces(std::string_view bytes) { meshtf::detail::check_piece_model("fuzz", bytes); }
+
+void read_options(std::string_view bytes) {
+  std::vector<std::string> words{"language_model"};
+  for (char const c : bytes) {
+    if (c == '\n') words.emplace_back();
+    else if (c != '\0') words.back() += c;
+  }
+  std::vector<char*> arguments;
+  arguments.reserve(words.size());
+  for (auto& word : words) arguments.push_back(word.data());
+  ::read_options(static_cast<int>(arguments.size()), arguments.data(), {"data", "mixed"}, "tiny", "gpt2", 60);
+}
+
+struct kind {
+  std::string_view name;
+  void (*read)(std::string_view bytes);
+};
+constexpr kind kinds[]{{"safetensors", read_safetensors},
+                       {"idx", read_idx},
+                       {"text", read_text},
+                       {"pieces", read_pieces},
+                       {"options", read_options}};
+
+kind const* kind_of(std::string_view name) {
+  for (auto const& k : kinds)
+    if (name.ends_with(k.name)) return &k;
+  std::fprintf(stderr, "expected safetensors, idx, text, pieces or options, got %s\n", name.data());
+  std::exit(64);
+}
+
+/// Whether the bytes were accepted. Whatever is thrown but the library's errors ends the program.
+bool accepts(kind const& k, std::string_view bytes) {
+  try {
+    k.read(bytes);
+    return true;
+  } catch (meshtf::error const& refused) {
+    if (std::string_view{refused.what()}.find('\n') != std::string_view::npos) std::abort();  // one line
+    return false;
+  }
+}
+
+}  // namespace
+
+#ifdef MESHTF_LIBFUZZER
+
+namespace {
+kind const* chosen = nullptr;
+}
+
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+  chosen = kind_of((*argv)[0]);
+  return 0;
+}
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  accepts(*chosen, {reinterpret_cast<char const*>(data), size});
+  return 0;
+}
+
+#else
+
+int main(int argc, char** argv) {
+  auto const& k = *kind_of(argc > 1 ? argv[1] : "nothing");
+  int accepted  = 0;
+  for (int i = 2; i < argc; ++i) {
+    std::ifstream file{argv[i], std::ios::binary};
+    if (!file) return 66;
+    std::string const bytes{std::istreambuf_iterator<char>{file}, {}};
+    accepted += accepts(k, bytes) ? 1 : 0;
+  }
+  std::printf("%d of %d accepted as %s\n", accepted, argc - 2, k.name.data());
+}
+
+#endif
