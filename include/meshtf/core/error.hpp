@@ -10,7 +10,8 @@ inline namespace v0 {
 /// Base of everything the library throws. The text is one line: what is wrong, what was expected and found,
 /// what to type next.
 ///
-/// The exit status is that of the whole job; its values are those of BSD's sysexits.h.
+/// The exit status is that of the whole job; its values are those of BSD's sysexits.h. There is one more, 75,
+/// of a job that goes right if the same command is started again: one that did not go on (docs/watchdog.md).
 class error : public std::runtime_error {
 public:
   explicit error(std::string const& text, int exit_status = 70)

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <time.h>
 #if __has_include(<malloc.h>)
@@ -35,6 +36,7 @@
 #include <meshtf/runtime/thread_number.hpp>
 #include <meshtf/runtime/trace.hpp>
 #include <meshtf/runtime/waiting.hpp>
+#include <meshtf/runtime/watchdog.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -50,7 +52,7 @@ struct environment_settings {
   bool keep_memory    = true;
   bool report_kernels = true;  // report once, at the start, what makes this build slow on this machine
   // a process that waits ten seconds for others says so; MESHTF_PATIENCE sets another number of seconds, 0:
-  // never
+  // never (docs/watchdog.md)
   bool report_waiting = true;
 };
 
@@ -145,7 +147,7 @@ private:
   [[noreturn]] static void terminate();
 
   detail::watchdog watchdog_;
-  std::optional<detail::waiting> end_;  // while MPI stops
+  std::optional<detail::waiting> begins_or_ends_;  // while MPI starts, and while it stops
   std::unique_ptr<detail::trace_log> trace_;
   boost::mpi::environment mpi_;
   std::terminate_handler previous_;
@@ -299,7 +301,8 @@ MESHTF_DEFINE void report_kernels() {
 
 MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings,
                                        bool compare_calls, threads wished, trace const& traced)
-    : mpi_{argc, argv, boost::mpi::threading::funneled, false},
+    : begins_or_ends_{std::in_place, "the start of the program (MPI_Init)"},
+      mpi_{argc, argv, boost::mpi::threading::funneled, false},
       previous_{std::set_terminate(terminate)},
       exceptions_{std::uncaught_exceptions()} {
   detail::check_output_at_exit();
@@ -319,10 +322,9 @@ MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_sett
     kernel::tell_of_widened_products = true;
   }
   detail::compares_calls_by_default = compare_calls;
-  if (double const patience = detail::watchdog::patience();
-      settings.report_waiting && patience > 0 && world().size() > 1)
-    watchdog_.start(world().rank(), world().size(), patience);
+  watchdog_.start(MPI_COMM_WORLD, settings.report_waiting);
   trace_ = detail::trace_log::if_wanted(MPI_COMM_WORLD, traced);
+  begins_or_ends_.reset();
 }
 
 MESHTF_DEFINE environment::~environment() {
@@ -337,7 +339,7 @@ MESHTF_DEFINE environment::~environment() {
   }
   std::set_terminate(previous_);
   detail::compares_calls_by_default = false;
-  end_.emplace("the end of the program (MPI_Finalize)");
+  begins_or_ends_.emplace("the end of the program (MPI_Finalize)");
   MPI_Comm_free(&detail::failures);
 }
 

@@ -387,7 +387,11 @@ private:
   template<class T>
   collective_at_work begin_collective(collective kind, reduction op, extent count, axis_set over) {
     call_site const& site = this->now();
-    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward},
+    return {detail::waiting{to_string(kind).data(),
+                            site.operation,
+                            site.at,
+                            site.backward,
+                            {count * extent{sizeof(T)}, over, &named_mesh_of<M>}},
             trace_collective<T>(kind, op, count, over)};
   }
 
