@@ -16,6 +16,18 @@ struct clipped_adamw : meshtf::adamw {
   constexpr explicit clipped_adamw(double r) : adamw(r) { max_norm = 0.1; }
 };
 
+/// Its norm is the one that clips.
+struct skipping_adamw : meshtf::adamw {
+  constexpr explicit skipping_adamw(double r) : adamw(r) { skip_if_not_finite = 3; }
+};
+struct skipping_clipped_adamw : skipping_adamw {
+  constexpr explicit skipping_clipped_adamw(double r) : skipping_adamw(r) { max_norm = 0.1; }
+};
+
+template<meshtf::Layout L>
+using by_skipping_adamw = training<float, skipping_adamw, L>;
+template<meshtf::Layout L>
+using by_skipping_clipped_adamw = training<float, skipping_clipped_adamw, L>;
 template<meshtf::Layout L>
 using by_sharded_adamw = training<float, sharded_adamw, L>;
 template<meshtf::Layout L>
@@ -39,6 +51,15 @@ TEST_CASE("AdamW, sharded and clipped, costs on 2 processes what was promised", 
 TEST_CASE("AdamW, sharded and clipped, costs on 4 processes what was promised", "[4]") {
   check<mixed>();
   check<two_axes>();
+}
+
+TEST_CASE("AdamW that skips steps costs on 4 processes what was promised, one norm also if it clips", "[4]") {
+  constexpr auto skipping = meshtf::dry_run<by_skipping_adamw, mixed>();
+  constexpr auto both     = meshtf::dry_run<by_skipping_clipped_adamw, mixed>();
+  static_assert(skipping.collectives().size() == both.collectives().size());
+  static_assert(skipping.bytes_sent() == both.bytes_sent());
+  costs_what_was_promised<by_skipping_clipped_adamw, mixed>();
+  costs_what_was_promised<by_skipping_adamw, two_axes>();
 }
 
 TEST_CASE("AdamW, sharded and clipped, costs on 8 processes what was promised", "[8]") {

@@ -115,15 +115,21 @@ protected:
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int min_rank,
                                  parameter_list<Part...> const& list) {
     with_next_powers([&, this] {
-      take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-        double const own = rate * w.settings.rate;
-        return function::adam_update<computed<T>>{
-            w.decays(min_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
-      });
+      return take_steps(name, at, list,
+                        [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+                          double const own = rate * w.settings.rate;
+                          return function::adam_update<computed<T>>{w.decays(min_rank) ? own * decay : 0,
+                                                                    own * correction1(),
+                                                                    beta1,
+                                                                    beta2,
+                                                                    epsilon,
+                                                                    correction2()};
+                        });
     });
   }
 
-  /// Takes a step, which uses the powers of the decay rates. If it fails, they are again what they were.
+  /// Takes a step, which uses the powers of the decay rates. If it fails or is skipped (then `take` returns
+  /// false), they are again what they were.
   template<class F>
   constexpr void with_next_powers(F const& take) {
     double const power1 = power1_;
@@ -131,12 +137,14 @@ protected:
     power1_ *= beta1;
     power2_ *= beta2;
     try {
-      take();
+      if (take()) return;
     } catch (...) {
       power1_ = power1;
       power2_ = power2;
       throw;
     }
+    power1_ = power1;
+    power2_ = power2;
   }
   /// What the means are multiplied by, since they began at 0.
   constexpr double correction1() const { return bias_correction ? 1 / (1 - power1_) : 1; }

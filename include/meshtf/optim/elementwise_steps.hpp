@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <source_location>
+#include <string>
 #include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
@@ -118,6 +119,13 @@ public:
   /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more
   /// all-reduce of one number.
   double max_norm = 0;
+  /// If not 0, a step in which the `global_norm` of the gradients is not finite is skipped, on all processes:
+  /// the gradients are discarded, and weights, arrays and numbers stay as they are. That many in a row end
+  /// the job with a `data_error` (status 65), which names a parameter, a process and an index. It costs one
+  /// more all-reduce of one number, the same as `max_norm`'s if both are set. The step that may be the last
+  /// of a row looks at each element of this process's gradients before they are added up, which no price
+  /// includes.
+  int skip_if_not_finite = 0;
   /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the arrays
   /// of these alone: the gradient is reduce-scattered instead of all-reduced, and the new weights are
   /// all-gathered. The steps are the same. Set it before the first step.
@@ -143,6 +151,9 @@ public:
 
   /// Whether the next step changes `w`.
   constexpr bool will_step(auto const& w) const { return w.slot().sum && !treated_.of(&*w.handle()).frozen; }
+
+  /// How many steps of this object were skipped.
+  constexpr long skipped() const { return skipped_; }
 
   // ---- for checkpoints
 
@@ -170,9 +181,9 @@ protected:
 
   /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears
   /// the gradients. If `f_of` scales by norms (`detail::scales_by_norms`), all norms are joined by one
-  /// all-reduce before the first update.
+  /// all-reduce before the first update. Whether the step was taken and not skipped.
   template<class F, class... Part>
-  constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list,
+  constexpr bool take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list,
                             F const& f_of) {
     ++step_;
     if constexpr (sizeof...(Part) > 0) {
@@ -180,22 +191,57 @@ protected:
       using taken = step<typename first::element_type, typename first::layout_type, F>;
       detail::trained_list<typename first::machine_type, taken> const all{list, shard_state, treated_};
       auto* const m = all.machine_of_list();
-      if (m == nullptr) return;
+      if (m == nullptr) return true;
       auto const stepped = m->begin_step(name, at);
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
       detail::make_absent_arrays(*this, list);
       taken taken_steps{*this, *m, f_of, all.size()};
+      bool is_taken = false;
       try {
-        taken_steps.take(all);
+        is_taken = taken_steps.take(all);
       } catch (...) {
         all.visit(taken_steps, taken::phase::drop);
         throw;
       }
+      if constexpr (first::machine_type::computes) {
+        if (is_taken) {
+          skipped_in_a_row_ = 0;
+        } else {
+          all.visit(taken_steps, taken::phase::drop);
+          note_skipped(*m, taken_steps.found(), list);
+        }
+      }
+      return is_taken;
+    } else {
+      return true;
     }
   }
 
 private:
+  /// An element of this process's gradients that is not finite.
+  struct element_found {
+    bool is_there      = false;
+    std::size_t number = 0;  // of the parameter in the list
+    extent index       = 0;
+    double value       = 0;
+  };
+
+  /// Errors: `data_error` on all processes if it was the last of a row.
+  template<class Machine, class List>
+  void note_skipped(Machine& m, element_found const& found, List const& list) {
+    ++skipped_;
+    m.say_skipped(m.step(), m.now());
+    if (++skipped_in_a_row_ < skip_if_not_finite) return;
+    std::string parameter;
+    std::size_t i = 0;
+    list.for_each_named([&]<class P>(std::string const& name, P const&) {
+      if constexpr (detail::Parameter<P>)
+        if (i++ == found.number && found.is_there) parameter = name;
+    });
+    m.end_not_finite(skipped_in_a_row_, m.step(), parameter, found.index, found.value);
+  }
+
   // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
   template<class T, class Machine>
   struct state {
@@ -222,30 +268,38 @@ private:
     using Machine = machine<L>;
 
   public:
-    enum class phase { collect, add_to_norm, scale, measure, update, drop };
+    enum class phase { inspect, collect, add_to_norm, scale, measure, update, drop };
 
     constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t max_parameters)
         : own_(own),
           machine_(m),
           f_of_(f_of),
           clips_(own.max_norm > 0),
-          waits_(clips_ || by_norms),
+          skips_(own.skip_if_not_finite > 0),
+          waits_(clips_ || skips_ || by_norms),
           max_parameters_(max_parameters),
           sent_(m, max_parameters) {}
 
-    constexpr void take(detail::trained_list<Machine, step> const& all) {
+    /// Whether it was taken, and not skipped.
+    constexpr bool take(detail::trained_list<Machine, step> const& all) {
+      if constexpr (Machine::computes)
+        if (skips_ && own_.skipped_in_a_row_ + 1 >= own_.skip_if_not_finite) go(all, phase::inspect);
       go(all, phase::collect);
       sent_.send();
-      if (clips_) clip(all);
+      if ((clips_ || skips_) && !is_finite_and_clipped(all)) return false;
       if constexpr (by_norms) measure(all);
       go(all, phase::update);
       sent_.send();
+      return true;
     }
+
+    constexpr element_found const& found() const { return found_; }
 
     template<class T>
     constexpr void visit(detail::trained<T, Machine>& w, phase phase_now) {
       if (phase_now == phase::drop) return w.drop_gradient();
       if (w.listed_before || !w.gradient.sum) return;
+      if (phase_now == phase::inspect) return inspect(w);
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
       switch (phase_now) {
         case phase::collect:
@@ -258,6 +312,7 @@ private:
           if constexpr (by_norms) add_norms(w, s);
           return;
         case phase::update: return update(w, s);
+        case phase::inspect:
         case phase::drop: break;
       }
     }
@@ -275,13 +330,32 @@ private:
       all.visit(*this, phase_now);
     }
 
-    constexpr void clip(detail::trained_list<Machine, step> const& all) {
-      norm_type norm{machine_, all.listed()};
-      norm_ = &norm;
+    /// The norm of the gradients decides whether the step is skipped, and how much they are scaled.
+    constexpr bool is_finite_and_clipped(detail::trained_list<Machine, step> const& all) {
+      norm_type sum{machine_, all.listed(), skips_};
+      norm_ = &sum;
       go(all, phase::add_to_norm);
-      auto const factor = detail::clip_factor(norm.norm(), own_.max_norm);
+      auto const norm = sum.norm(!skips_);
+      if constexpr (Machine::computes)
+        if (skips_ && !(*norm.data() - *norm.data() == 0)) return false;
+      if (!clips_) return true;
+      auto const factor = detail::clip_factor(norm, own_.max_norm);
       factor_           = &factor;
       go(all, phase::scale);
+      return true;
+    }
+
+    /// Looks for the first element that is not finite, before gradients are added up over processes.
+    template<class T>
+    constexpr void inspect(detail::trained<T, Machine> const& w) {
+      if (found_.is_there) return;
+      if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
+      T const* const g = w.gradient.sum->data();
+      for (extent i = 0; i < w.parts.size; ++i)
+        if (!(g[i] - g[i] == 0)) {
+          found_ = {.is_there = true, .number = w.number, .index = i, .value = static_cast<double>(g[i])};
+          return;
+        }
     }
 
     /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it
@@ -374,6 +448,7 @@ private:
     F const& f_of_;
     // waits: no parameter is updated before all gradients are finished
     bool clips_;
+    bool skips_;
     bool waits_;
     std::size_t max_parameters_;
     detail::buckets<Machine> sent_;
@@ -381,11 +456,14 @@ private:
     number const* factor_ = nullptr;
     norms_type norms_{};
     std::size_t number_ = 0;  // of the next parameter
+    element_found found_{};
   };
 
   optimizer_states states_{};
   detail::treatments treated_{};
   unsigned step_ = 0;  // the number of steps of this object, including those that ended in an exception
+  long skipped_  = 0;
+  int skipped_in_a_row_ = 0;
 };
 
 }  // namespace v0

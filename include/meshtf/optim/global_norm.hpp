@@ -3,6 +3,7 @@
 
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 #include <meshtf/core/function.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
@@ -37,6 +38,17 @@ struct into_clip : of_elements<2> {
   }
 };
 
+/// What a process adds to a sum in which others count for it: 0 instead of x, but NaN if x is not finite.
+template<class T>
+struct into_share : of_elements<1> {
+  T factor;  // 1 or 0
+  constexpr explicit into_share(bool counts) : factor(counts ? T{1} : T{}) {}
+  template<class V>
+  constexpr void operator()(V& x) const {
+    x = x * V(factor);
+  }
+};
+
 /// Multiplies elements of type `T` by a number that is known only when the step runs, never in the compiler.
 template<class T, class By>
 struct scale_by_value : of_elements<1> {
@@ -50,8 +62,9 @@ struct scale_by_value : of_elements<1> {
 
 }  // namespace function
 
-#define MESHTF_CLIP(T)                                                  \
-  template void kernel::update(extent, function::into_root const&, T*); \
+#define MESHTF_CLIP(T)                                                      \
+  template void kernel::update(extent, function::into_root const&, T*);     \
+  template void kernel::update(extent, function::into_share<T> const&, T*); \
   template void kernel::update(extent, function::into_clip<T> const&, T*);
 MESHTF_COMPILE_WIDE(MESHTF_CLIP)
 #undef MESHTF_CLIP
@@ -75,8 +88,10 @@ class norm_sum {
   using sums_type = shared<storage<T, machine<L>>, machine<L>>;
 
 public:
-  /// `arrays`: how many there are on all stages.
-  constexpr norm_sum(machine<L>& m, std::size_t arrays) : sum_(m), arrays_(static_cast<extent>(arrays)) {
+  /// `arrays`: how many there are on all stages. `of_all`: the norm is not finite, either, if a process that
+  /// does not count has what is not.
+  constexpr norm_sum(machine<L>& m, std::size_t arrays, bool of_all = false)
+      : sum_(m), arrays_(static_cast<extent>(arrays)), of_all_(of_all) {
     if constexpr (is_staged<L>) {
       sums_ = sums_type::make(m, m, arrays_);
       m.fill(arrays_, T{}, sums_->data());
@@ -89,11 +104,12 @@ public:
     auto& m   = sum_.machine();
     auto part = tensor<computed<U>, L>::uninitialised(m);
     run_reduce<reduction::sum>(m, all_into_one(n), function::square{}, part.data(), x);
-    if constexpr (std::is_same_v<T, computed<U>>) join(number, part, replicas);
+    if constexpr (std::is_same_v<T, computed<U>>) join(number, std::move(part), replicas);
     else join(number, each<T, shape<>>(function::converted<T>{}, part), replicas);
   }
 
-  constexpr tensor<T, L> norm() {
+  /// `reports`: whether a norm that is not finite is said.
+  constexpr tensor<T, L> norm(bool reports = true) {
     auto& m = sum_.machine();
     if constexpr (is_staged<L>) {
       constexpr axis_set over_stages = stage_axes<L> & joining_axes<typename L::mesh_type>;
@@ -105,21 +121,26 @@ public:
       m.all_reduce(reduction::sum, sum_.data(), 1, joining_axes<typename L::mesh_type>);
     }
     m.transform(1, function::into_root{}, sum_.data());
-    expect_finite(sum_, "the norm of the gradients");
+    if (reports) expect_finite(sum_, "the norm of the gradients");
     return sum_;
   }
 
 private:
-  constexpr void join([[maybe_unused]] std::size_t number, tensor<T, L> const& part, axis_set replicas) {
-    auto& m = sum_.machine();
+  constexpr void join([[maybe_unused]] std::size_t number, tensor<T, L> part, axis_set replicas) {
+    auto& m     = sum_.machine();
+    bool counts = m.counts(replicas);
+    if (of_all_) m.transform(1, function::into_share<T>{std::exchange(counts, true)}, part.data());
     if constexpr (is_staged<L>)
-      m.add_up(1, m.counts(replicas), false, part.data(), part.data(),
+      m.add_up(1, counts, false, static_cast<T const*>(part.data()), static_cast<T const*>(part.data()),
                array_at<machine<L>>(sums_->data(), static_cast<extent>(number)));
-    else m.add_up(1, true, m.counts(replicas), static_cast<T const*>(sum_.data()), part.data(), sum_.data());
+    else
+      m.add_up(1, true, counts, static_cast<T const*>(sum_.data()), static_cast<T const*>(part.data()),
+               sum_.data());
   }
 
   tensor<T, L> sum_;
   extent arrays_;
+  bool of_all_;
   sums_type sums_{};
 };
 

@@ -70,7 +70,7 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
-    with_next_powers([&, this] { take_steps("lamb::step", at, list, rule{*this}); });
+    with_next_powers([&, this] { return take_steps("lamb::step", at, list, rule{*this}); });
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>

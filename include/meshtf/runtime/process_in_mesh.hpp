@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <boost/mpi/communicator.hpp>
@@ -23,7 +24,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -72,6 +72,15 @@ public:
   void say_not_finite(std::string_view number, double value, long step, call_site const& last,
                       axis_set stages_over = 0) const;
 
+  /// The norm of the gradients is not finite, so the step is skipped. The first time, one process says so.
+  void say_skipped(long step, call_site const& last) const;
+
+  /// That many steps in a row were skipped; all processes call it. This one has seen `value` in the element
+  /// `index` of its part of the gradient of `parameter`, or nothing if that is empty.
+  /// Errors: `data_error` on all processes, with what the first has seen.
+  [[noreturn]] void end_not_finite(int steps_in_a_row, long step, std::string const& parameter, extent index,
+                                   double value) const;
+
 protected:
   /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the
   /// axes that are longer than 1.
@@ -114,6 +123,22 @@ private:
 
 #if MESHTF_DEFINES_RUNTIME
 
+namespace detail {
+
+MESHTF_DEFINE char const* not_finite_text(double value) {
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+/// "adamw::step, src/mlp.cpp:12": an operator has no place.
+MESHTF_DEFINE std::string full_place(call_site const& site) {
+  std::string const operation = site.operation;
+  if (site.at.line() == 0) return operation;
+  return operation + ", " + site.at.file_name() + ":" + std::to_string(site.at.line());
+}
+
+}  // namespace detail
+
 struct process_in_mesh::owned {
   named_mesh mesh;
   boost::mpi::communicator world;
@@ -122,6 +147,7 @@ struct process_in_mesh::owned {
   std::unique_ptr<call_check> check_of_stage;
   std::unique_ptr<detail::observer> observer;
   bool said_not_finite = false;
+  bool said_skipped    = false;
   int exceptions       = std::uncaught_exceptions();
 };
 
@@ -198,16 +224,34 @@ MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, exte
 MESHTF_DEFINE void process_in_mesh::say_not_finite(std::string_view number, double value, long step,
                                                    call_site const& last, axis_set stages_over) const {
   if (std::exchange(owned_->said_not_finite, true) || !counts(joining_ & ~stages_over)) return;
-  char const* words = value > 0 ? "inf" : "-inf";
-  if (std::isnan(value)) words = "nan";
-  std::string where = last.operation;
-  if (last.at.line() != 0)  // an operator has no place
-    where += std::string{", "} + last.at.file_name() + ":" + std::to_string(last.at.line());
-  std::fputs(
-      ("meshtf: " + std::string{number} + " of step " + std::to_string(step) + " is " + words + " (" + where +
-       "): the gradients and the next weights are not finite either; later ones are not reported\n")
-          .c_str(),
-      stderr);
+  std::fputs(("meshtf: " + std::string{number} + " of step " + std::to_string(step) + " is " +
+              detail::not_finite_text(value) + " (" + detail::full_place(last) +
+              "): the gradients and the next weights are not finite either; later ones are not reported\n")
+                 .c_str(),
+             stderr);
+}
+MESHTF_DEFINE void process_in_mesh::say_skipped(long step, call_site const& last) const {
+  if (std::exchange(owned_->said_skipped, true) || rank_ != 0) return;
+  std::fputs(("meshtf: step " + std::to_string(step) + " is skipped (" + detail::full_place(last) +
+              "): the norm of its gradients is not finite; later ones are not reported\n")
+                 .c_str(),
+             stderr);
+}
+[[noreturn]] MESHTF_DEFINE void process_in_mesh::end_not_finite(int steps_in_a_row, long step,
+                                                                std::string const& parameter, extent index,
+                                                                double value) const {
+  std::string own;
+  if (!parameter.empty())
+    own = std::string{detail::not_finite_text(value)} + " in element " + std::to_string(index) +
+          " of its part of the gradient of " + parameter;
+  std::string seen = "each gradient was finite, their sum is not";
+  detail::waiting const here{"the comparison of gradients"};
+  auto const all = detail::said_by_each(world(), own);
+  for (std::size_t rank = all.size(); rank-- > 0;)
+    if (!all[rank].empty()) seen = "process " + std::to_string(rank) + " has " + all[rank];
+  throw data_error("expected gradients that are finite, got " + std::to_string(steps_in_a_row) +
+                   (steps_in_a_row == 1 ? " step" : " steps in a row") + " in which they are not, to step " +
+                   std::to_string(step) + ": " + seen + ": look at its data, or take a lower rate");
 }
 MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c, axis_set stages_over) const {
   if (check_ == nullptr) return;
