@@ -52,7 +52,8 @@ public:
   void operator=(watchdog const&) = delete;
   ~watchdog() { stop(); }
 
-  /// MPI is up: the processes of `world` agree on the limits. If the system can't start a thread, nothing is
+  /// MPI is up: the processes of `world` agree on the limits. Without a limit or patience no thread is
+  /// started. If the system can't start a thread, nothing is
   /// reported, and the program runs all the same.
   /// Errors: `usage_error` if a value of MESHTF_TIMEOUT, MESHTF_SAVE_TIMEOUT or MESHTF_PATIENCE is none.
   void start(MPI_Comm world, bool reports_waiting);
@@ -115,6 +116,11 @@ MESHTF_DEFINE void watchdog::start(MPI_Comm world, bool reports_waiting) {
   watched_job job = agreed_job(world);
   double const p  = patience();
   job.patience    = reports_waiting ? p : 0;
+  pthread_mutex_lock(&mutex_);
+  job_ = job;
+  pthread_mutex_unlock(&mutex_);
+  if (!runs_ && job.size > 1 && (job.patience > 0 || job.is_limited())) run();
+  if (!runs_ && job.size > 1) return;
   struct sigaction now{};
   if (sigaction(SIGUSR2, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
       now.sa_handler == SIG_DFL) {
@@ -122,10 +128,6 @@ MESHTF_DEFINE void watchdog::start(MPI_Comm world, bool reports_waiting) {
     now.sa_flags   = SA_RESTART;
     sigaction(SIGUSR2, &now, nullptr);
   }
-  pthread_mutex_lock(&mutex_);
-  job_ = job;
-  pthread_mutex_unlock(&mutex_);
-  if (!runs_ && job.size > 1) run();
 }
 
 MESHTF_DEFINE void watchdog::run() {
