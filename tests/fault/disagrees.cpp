@@ -1,8 +1,8 @@
 // One process was given something else than the others, and all would go on: m.agree finds it, and says what
 // differs, and how.
 //
-//   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; none: all have the
-//                    same
+//   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; state: one of four
+//                    processes has another mean of AdamW; none: all have the same
 //
 // seed:   meshtf: the processes differ: process 0 has --seed 1, process 1 has --seed 2: start the same
 // program ...     status 70
@@ -44,4 +44,20 @@ int main(int argc, char** argv) {
 
   meshtf::parameter<double, divided, in> w{m, meshtf::normal{other("parameters") ? 2u : 1u}};
   m.agree(parameters(w));
+
+  meshtf::parameter<double, divided> b{m, meshtf::constant{1}};
+  meshtf::adamw opt{0.1};
+  for (bool const shares : {false, true}) {
+    meshtf::adamw of_parts{0.1};
+    of_parts.shard_state = shares;
+    backward(sum(w * b));
+    of_parts.step(parameters(w, b));
+    m.agree(parameters(w, b), of_parts);
+  }
+  backward(sum(w * b));
+  opt.step(parameters(w, b));
+  m.agree(parameters(w, b), opt);
+  if (other("state"))
+    opt.for_each_array(b, [](char const*, auto const& array, auto const&) { array->data()[0] = 7; });
+  m.agree(parameters(w, b), opt);
 }

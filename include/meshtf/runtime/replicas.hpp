@@ -10,6 +10,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <boost/mpi/communicator.hpp>
 
 #include <meshtf/core/elements.hpp>
 #include <meshtf/core/error.hpp>
@@ -17,22 +20,70 @@
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Compares the elements that replicas hold: their hash, and only if that differs the elements of the first
-/// replica. Padding may differ.
-///
-/// Errors: `software_error` on all processes of `m`; it names an element and two processes.
+/// What `part` differs in from that of the other replicas, most of which count as right: an error on each
+/// process that differs, null on the others. All of them call it if any differs.
+template<class Machine, class T>
+std::exception_ptr difference_of_replicas(Machine const& m, boost::mpi::communicator const& replicas,
+                                          std::string_view name, std::span<T const> part,
+                                          std::uint64_t hash) {
+  auto const n = static_cast<std::size_t>(replicas.size());
+  std::vector<std::int64_t> hashes(n);
+  std::vector<std::int32_t> ranks(n);
+  auto const own_hash        = static_cast<std::int64_t>(hash);
+  std::int32_t const my_rank = m.rank();
+  meshtf::all_gather(replicas, &own_hash, 1, hashes.data());
+  meshtf::all_gather(replicas, &my_rank, 1, ranks.data());
+  auto const like = [&hashes](std::int64_t h) { return std::count(hashes.begin(), hashes.end(), h); };
+  auto const right =
+      std::max_element(hashes.begin(), hashes.end(), [&](auto a, auto b) { return like(a) < like(b); });
+  auto const its_number = static_cast<std::size_t>(right - hashes.begin());
+  elements<T> of_right{part.size()};
+  std::copy(part.begin(), part.end(), of_right.data());
+  meshtf::broadcast(replicas, of_right.data(), static_cast<extent>(part.size()),
+                    static_cast<int>(its_number));
+  std::size_t position = 0;
+  while (position < part.size() && std::memcmp(&part[position], of_right.data() + position, sizeof(T)) == 0)
+    ++position;
+  if (position == part.size()) return nullptr;
+  std::string text = "the processes hold the same part of " + std::string{name} +
+                     ", and it differs: element " + std::to_string(position) + " of the part is " +
+                     to_compare(of_right.data()[position]).words + " on process " +
+                     std::to_string(ranks[its_number]) + " and " + to_compare(part[position]).words +
+                     " on process " + std::to_string(m.rank());
+  if (2 * like(*right) > replicas.size())
+    text += " (" + std::to_string(like(*right)) + " of " + std::to_string(n) + " processes have the former)";
+  return std::make_exception_ptr(
+      software_error(text +
+                     ": give all the same values, from one seed or file; if they were the same before, "
+                     "a machine has failed: go on from a checkpoint"));
+}
+
+/// Compares what replicas along `over` hold: its hash, and only if that differs the elements. The error of a
+/// process that differs.
+template<class Machine, class T>
+std::exception_ptr compare_replicas(Machine const& m, axis_set over, std::string_view name,
+                                    std::span<T const> part) {
+  auto const bytes     = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
+  auto const hash      = (fnv1a{} << bytes).value();
+  auto const& replicas = m.along(over);
+  waiting const here{"agree"};
+  if (same_everywhere(replicas, hash)) return nullptr;
+  return difference_of_replicas(m, replicas, name, part, hash);
+}
+
+/// The same of a tensor. Padding may differ.
 template<class Machine, class X>
-void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
+std::exception_ptr compare_replicas(Machine const& m, std::string_view name, X const& x) {
   using T                 = typename X::element_type;
   using L                 = typename X::layout_type;
   using S                 = typename X::shape_type;
   constexpr axis_set over = replica_axes<L, S>;
-  auto const& replicas    = m.along(over);
   bool const is_here      = !x.handle()->is_absent();
   std::span<T const> part{x.handle()->data(), is_here ? static_cast<std::size_t>(x.size) : 0};
   elements<T> packed;
@@ -47,25 +98,38 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
       part = {packed.data(), n};
     }
   }
-  auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
+  return compare_replicas(m, over, name, part);
+}
+
+/// Errors: `software_error` on all processes of `m` if replicas differ; it names an element and two
+/// processes.
+template<class Machine, class X>
+void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
+  std::exception_ptr const caught = compare_replicas(m, name, x);
   waiting const here{"agree"};
+  meshtf::agree(m.world(), caught);
+}
+
+/// The same of all parameters of a list, and of the arrays that an optimizer keeps of them.
+template<class Machine, class List, class Optimizer>
+void agree_on_replicas(Machine const& m, List const& list, Optimizer const& opt) {
   std::exception_ptr caught;
-  if (!same_everywhere(replicas, (fnv1a{} << bytes).value())) {
-    elements<T> first{part.size()};
-    std::copy(part.begin(), part.end(), first.data());
-    std::int32_t its_rank = m.rank();
-    meshtf::broadcast(replicas, first.data(), static_cast<extent>(first.size()), 0);
-    meshtf::broadcast(replicas, &its_rank, 1, 0);
-    std::size_t position = 0;
-    while (position < part.size() && std::memcmp(&part[position], first.data() + position, sizeof(T)) == 0)
-      ++position;
-    if (position < part.size())
-      caught = std::make_exception_ptr(software_error(
-          "the processes hold the same part of " + std::string{name} + ", and it differs: element " +
-          std::to_string(position) + " of the part is " + to_compare(first.data()[position]).words +
-          " on process " + std::to_string(its_rank) + " and " + to_compare(part[position]).words +
-          " on process " + std::to_string(m.rank()) + ": give all the same values, from one seed or file"));
-  }
+  auto const keep = [&caught](std::exception_ptr const& found) {
+    if (!caught) caught = found;
+  };
+  list.for_each_named([&]<class W>(std::string const& name, W& w) {
+    using L = typename W::layout_type;
+    keep(compare_replicas(m, "parameter " + name, w));
+    if constexpr (requires { w.slot(); })
+      opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, auto const& parts, S...) {
+        axis_set over = replica_axes<L, typename W::shape_type>;
+        ((over = replica_axes<L, S>), ...);  // of a shape of its own
+        auto const* const x = data->data();
+        std::span const own{x, data->is_absent() ? 0 : static_cast<std::size_t>(parts.part())};
+        keep(compare_replicas(m, over & ~parts.over, std::string{what} + " of parameter " + name, own));
+      });
+  });
+  waiting const here{"agree"};
   meshtf::agree(m.world(), caught);
 }
 
