@@ -299,7 +299,8 @@ private:
     constexpr void visit(detail::trained<T, Machine>& w, phase phase_now) {
       if (phase_now == phase::drop) return w.drop_gradient();
       if (w.listed_before || !w.gradient.sum) return;
-      if (phase_now == phase::inspect) return inspect(w);
+      if constexpr (Machine::computes)
+        if (phase_now == phase::inspect) return inspect(w);
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
       switch (phase_now) {
         case phase::collect:
