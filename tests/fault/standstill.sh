@@ -9,7 +9,7 @@ shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-export MESHTF_CHECK=0 MESHTF_TIMEOUT=${MESHTF_TIMEOUT-2}
+export MESHTF_CHECK=0 MESHTF_TIMEOUT=${MESHTF_TIMEOUT-4}
 "$here/expect.sh" 75 "$words" 30 "$@" || exit 1
 for rank in $ranks; do
   python3 - "$rank" <<'END' || { ls -lR "$folder"; exit 1; }

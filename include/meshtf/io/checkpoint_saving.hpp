@@ -132,7 +132,7 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
     if (first) file.emplace(where(bad), about, described);
   });
   std::optional<waiting_for_file> writes;
-  if (!first) writes.emplace("writes a checkpoint", "save");
+  if (!first) writes.emplace("process 0, which writes a checkpoint", "save");
   std::exception_ptr caught;
   auto const unless_failed = [&](auto const& write) {
     if (!first || caught) return;

@@ -52,11 +52,13 @@ struct sent_by_call {
 class call_ring {
 public:
   static constexpr std::size_t kept = 256;
+  // a reader must not meet the entry that is written next; a power of 2, since each call divides by it
+  static constexpr std::size_t slots = 2 * kept;
 
   void begin(char const* call, char const* operation, std::source_location const& at, bool backward,
              sent_by_call const& sent) {
     auto const number = begun_.load(relaxed);
-    entry& e          = entries_[number % kept];
+    entry& e          = entries_[number % slots];
     e.call.store(call, relaxed);
     e.operation.store(operation, relaxed);
     e.at.store(at, relaxed);
@@ -68,7 +70,7 @@ public:
     e.begin.store(ticks(), relaxed);
     begun_.store(number + 1, std::memory_order_release);
   }
-  void end() { entries_[(begun_.load(relaxed) - 1) % kept].end.store(ticks(), relaxed); }
+  void end() { entries_[(begun_.load(relaxed) - 1) % slots].end.store(ticks(), relaxed); }
 
   /// How many have begun.
   std::uint64_t begun() const { return begun_.load(std::memory_order_acquire); }
@@ -116,7 +118,7 @@ private:
   long long microseconds_of(std::int64_t moment) const;
 
   std::atomic<std::uint64_t> begun_{0};
-  std::array<entry, kept> entries_;
+  std::array<entry, slots> entries_;
   std::int64_t zero_  = 0;
   std::int64_t ticks_ = 0;
 };
@@ -136,7 +138,7 @@ MESHTF_DEFINE long long call_ring::microseconds_of(std::int64_t moment) const {
 }
 
 MESHTF_DEFINE call_ring::kept_call call_ring::read(std::uint64_t number) const {
-  entry const& e  = entries_[number % kept];
+  entry const& e  = entries_[number % slots];
   auto const text = [](std::atomic<char const*> const& from) {
     char const* const found = from.load(relaxed);
     return std::string{found == nullptr ? "" : found};
@@ -168,7 +170,7 @@ void call_ring::for_each(F const& f) const {
   std::uint64_t const last = begun();
   for (std::uint64_t n = last - std::min<std::uint64_t>(last, kept); n < last; ++n) {
     kept_call const found = read(n);
-    if (begun() < n + kept) f(found);
+    if (begun() < n + slots) f(found);
   }
 }
 
@@ -178,7 +180,7 @@ MESHTF_DEFINE std::string call_ring::latest() const {
   kept_call const found = read(last - 1);
   if (found.site.empty()) return found.name;
   // a call that is known by its line alone: "agreed, mlp.cpp:12"
-  bool const has_operation = entries_[(last - 1) % kept].operation.load(relaxed)[0] != '\0';
+  bool const has_operation = entries_[(last - 1) % slots].operation.load(relaxed)[0] != '\0';
   return found.name + (has_operation ? " for " : ", ") + found.site;
 }
 

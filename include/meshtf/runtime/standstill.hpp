@@ -151,7 +151,7 @@ MESHTF_DEFINE std::string state_of_process() {
   if (waits.number.load(std::memory_order_acquire) % 2 == 0)
     return "computes " + (latest.empty() ? "before its first collective" : "after " + latest);
   if (char const* const file = waits.file_of.load(std::memory_order_relaxed))
-    return "waits for process 0, which " + std::string{file};
+    return "waits for " + std::string{file};
   int const stage = waits.stage.load(std::memory_order_relaxed);
   return "waits " + (stage < 0 ? "" : "for stage " + std::to_string(stage) + " ") + "in " + latest;
 }

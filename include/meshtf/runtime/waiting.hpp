@@ -19,7 +19,7 @@ inline bool compares_calls_by_default = false;
 struct wait_board {
   std::atomic<std::uint64_t> number{0};       // odd inside a collective; every MPI call changes it
   std::atomic<int> stage{-1};                 // the one that is waited for; -1: any process
-  std::atomic<char const*> file_of{nullptr};  // what process 0 does with a file meanwhile
+  std::atomic<char const*> file_of{nullptr};  // who does what with a file meanwhile
   // whether calls are compared: a call that differs would have been reported
   std::atomic<bool> compares{false};
   // a collective may consist of others: the outermost one is what the program called
@@ -76,7 +76,8 @@ private:
   waiting here_;
 };
 
-/// The same where it is certain that all have come, and process 0 writes a file: `what` it does, a literal.
+/// The same where it is certain that all have come, and some write a file: `what` says who does what, a
+/// literal.
 class waiting_for_file {
 public:
   waiting_for_file(char const* what, char const* call) : told_{what}, here_{call} {}

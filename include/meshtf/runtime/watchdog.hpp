@@ -177,7 +177,7 @@ MESHTF_DEFINE std::string words_of_wait(watched_job const& job, double seconds) 
   std::string end        = "; MESHTF_TIMEOUT=600 ends a job that has waited 600 s\n";
   if (limit > 0) end = "; after " + std::to_string(limit) + " s the job ends\n";
   else if (file != nullptr) end = "\n";
-  if (file != nullptr) return who + "process 0, which " + file + ": its disk is slow, or it is stopped" + end;
+  if (file != nullptr) return who + file + ": a disk is slow, or a process is stopped" + end;
   int const stage        = waits.stage.load(std::memory_order_relaxed);
   std::string const text = who + (stage < 0 ? "others" : "stage " + std::to_string(stage)) + " in " +
                            last_calls.latest() + (stage < 0 ? ": one of them" : ": it");
