@@ -12,85 +12,13 @@
 #include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
+#include <meshtf/optim/trained_list.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace detail {
-
-/// The parameters of a list that have gradients, in order, during a step. `Step` visits them:
-/// Step::visit<T>(trained<T, Machine>&, phase).
-///
-/// A parameter is an entry with a function pointer, like an operation on the tape, since element types may be
-/// mixed.
-template<class Machine, class Step>
-class trained_list {
-public:
-  template<class List>
-  constexpr trained_list(List const& list, bool shares, treatments const& treated) {
-    list.for_each([&, this](auto& w) {
-      machine_ = &w.machine();
-      if (w.slot().sum) this->add(trained_of(w, shares, treated, listed_));
-      ++listed_;
-    });
-  }
-  trained_list(trained_list const&)   = delete;
-  void operator=(trained_list const&) = delete;
-  constexpr ~trained_list() {
-    while (first_ != nullptr) {
-      entry* const e = std::exchange(first_, first_->next);
-      e->visit_or_destroy(e, nullptr, typename Step::phase{});
-    }
-  }
-
-  /// Null if the list has no parameters.
-  constexpr Machine* machine_of_list() const { return machine_; }
-  constexpr std::size_t size() const { return size_; }
-  /// Those without a gradient too, which may be of another stage.
-  constexpr std::size_t listed() const { return listed_; }
-
-  constexpr void visit(Step& step, typename Step::phase phase_now) const {
-    for (entry* e = first_; e != nullptr; e = e->next) e->visit_or_destroy(e, &step, phase_now);
-  }
-
-private:
-  struct entry {
-    void (*visit_or_destroy)(entry*, Step*, typename Step::phase);
-    entry* next = nullptr;
-  };
-  template<class T>
-  struct entry_of : entry {
-    trained<T, Machine> parameter;
-    Machine* machine;
-  };
-
-  template<class T>
-  constexpr void add(trained<T, Machine> const& w) {
-    using made = entry_of<T>;
-    if (w.settings.frozen) return w.drop_gradient();
-    *last_ = machine_->template create<made>(entry{&visit_or_destroy<T>}, w, machine_);
-    last_  = &(*last_)->next;
-    ++size_;
-  }
-  /// Lets `step` visit the parameter; without a step, destroys the entry.
-  template<class T>
-  static constexpr void visit_or_destroy(entry* e, Step* step, typename Step::phase phase_now) {
-    auto* const own = static_cast<entry_of<T>*>(e);
-    if (step != nullptr) step->visit(own->parameter, phase_now);
-    else own->machine->destroy(own);
-  }
-
-  Machine* machine_   = nullptr;
-  entry* first_       = nullptr;
-  entry** last_       = &first_;
-  std::size_t size_   = 0;
-  std::size_t listed_ = 0;
-};
-
-}  // namespace detail
 
 namespace detail {
 
@@ -219,26 +147,13 @@ protected:
   }
 
 private:
-  /// An element of this process's gradients that is not finite.
-  struct element_found {
-    bool is_there      = false;
-    std::size_t number = 0;  // of the parameter in the list
-    extent index       = 0;
-    double value       = 0;
-  };
-
   /// Errors: `data_error` on all processes if it was the last of a row.
   template<class Machine, class List>
-  void note_skipped(Machine& m, element_found const& found, List const& list) {
+  void note_skipped(Machine& m, detail::element_found const& found, List const& list) {
     ++skipped_;
     m.say_skipped(m.step(), m.now());
     if (++skipped_in_a_row_ < skip_if_not_finite) return;
-    std::string parameter;
-    std::size_t i = 0;
-    list.for_each_named([&]<class P>(std::string const& name, P const&) {
-      if constexpr (detail::Parameter<P>)
-        if (i++ == found.number && found.is_there) parameter = name;
-    });
+    std::string const parameter = found.is_there ? detail::name_in(list, found.number) : "";
     m.end_not_finite(skipped_in_a_row_, m.step(), parameter, found.index, found.value);
   }
 
@@ -293,7 +208,7 @@ private:
       return true;
     }
 
-    constexpr element_found const& found() const { return found_; }
+    constexpr detail::element_found const& found() const { return found_; }
 
     template<class T>
     constexpr void visit(detail::trained<T, Machine>& w, phase phase_now) {
@@ -351,12 +266,8 @@ private:
     constexpr void inspect(detail::trained<T, Machine> const& w) {
       if (found_.is_there) return;
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
-      T const* const g = w.gradient.sum->data();
-      for (extent i = 0; i < w.parts.size; ++i)
-        if (!(g[i] - g[i] == 0)) {
-          found_ = {.is_there = true, .number = w.number, .index = i, .value = static_cast<double>(g[i])};
-          return;
-        }
+      found_ =
+          detail::first_not_finite(static_cast<T const*>(w.gradient.sum->data()), w.parts.size, w.number);
     }
 
     /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it
@@ -457,7 +368,7 @@ private:
     number const* factor_ = nullptr;
     norms_type norms_{};
     std::size_t number_ = 0;  // of the next parameter
-    element_found found_{};
+    detail::element_found found_{};
   };
 
   optimizer_states states_{};
