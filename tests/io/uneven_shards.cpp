@@ -286,10 +286,14 @@ TEST_CASE("what a padded layout saves any other loads, and saves the same bytes"
       model<L> net{m, sharded};
       net.spoil(true);
       CHECK(load(net.list(), net.opt, original) == training_position{2, 21});
-      net.spoil(false);
       std::string const to =
           folder / (std::to_string(++number) + "." +
                     std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
+      net.spoil(false);
+      save(net.list(), net.opt, {2, 21}, to + "parts", {.in_parts = true});
+      net.spoil(true);
+      CHECK(load(net.list(), net.opt, to + "parts") == training_position{2, 21});
+      net.spoil(false);
       save(net.list(), net.opt, {2, 21}, to);
       m.world().barrier();
       CHECK(files::read(to + "/step-00000002.safetensors") == saved);

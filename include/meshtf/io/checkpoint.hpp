@@ -8,12 +8,28 @@
 #include <type_traits>
 
 #include <meshtf/io/checkpoint_loading.hpp>
+#include <meshtf/io/checkpoint_parts.hpp>
 #include <meshtf/io/checkpoint_saving.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+
+/// How `save` writes a checkpoint into a folder.
+struct checkpoint_options {
+  /// As a folder, `folder`/step-00000200, to which each process writes a part, and not as a file that process
+  /// 0 writes. Nobody gathers an array: a save takes a process the memory of one chunk of 1 MiB.
+  ///
+  /// Each part is a safetensors file with what its process has of the arrays. Elements that replicas share
+  /// are divided among them, so each is written once. When all parts are on disk, process 0 writes
+  /// manifest.json: the arrays, which elements of them are in which part, and the hash of each chunk. Only
+  /// then the folder gets its name, and only when that is on disk older checkpoints are removed. So a job that
+  /// is killed, or a disk that fails on one process, leaves the earlier checkpoints intact.
+  ///
+  /// A checkpoint of the same step is left as it is if it is equal, and else exchanged for the new one.
+  bool in_parts = false;
+};
 
 namespace detail {
 
@@ -32,6 +48,23 @@ consteval bool can_be_kept() {
 }
 
 /// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
+template<class List, class Optimizer>
+void save_in_parts(List const& list, Optimizer const& opt, training_position const& position,
+                   std::string const& folder) {
+  if constexpr (can_be_kept<List, Optimizer>()) {
+    using layout_type = layout_of_list<List>;
+    auto& m           = machine_of(list, "a checkpoint");
+    m.compare_call("save", folder);
+    auto const arrays = kept_arrays_of(list, opt);
+    check_names(arrays);
+    std::string const bad = not_finite_in(m, arrays);
+    manifest_head head{layout_in_words<layout_type>(), about_checkpoint(opt, &position)};
+    if (!bad.empty()) head.about.emplace_back(not_finite_key, bad);
+    save_parts(m.world(), stored_arrays_of(m, arrays, stage_axes<layout_type>, true), head,
+               {folder, position, bad, longest_header_of(arrays)});
+  }
+}
+
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position,
              std::string const& path) {
@@ -80,6 +113,11 @@ training_position save_to(Arguments const&...) {
 }
 
 template<class... Arguments>
+void save_in_parts(Arguments const&... arguments) {
+  save_to(arguments...);
+}
+
+template<class... Arguments>
 training_position load_from(Arguments const&... arguments) {
   return save_to(arguments...);
 }
@@ -123,15 +161,16 @@ training_position load_renamed(Arguments const&... arguments) {
 /// `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position,
-          std::string const& folder) {
-  detail::save_to(list, opt, &position, folder);
+          std::string const& folder, checkpoint_options const& options = {}) {
+  if (options.in_parts) detail::save_in_parts(list, opt, position, folder);
+  else detail::save_to(list, opt, &position, folder);
 }
 
 /// The same for a program that has no optimizer, or one without state of its own.
 template<class First, class... Rest>
 void save(parameter_list<First, Rest...> const& list, training_position const& position,
-          std::string const& folder) {
-  detail::save_to(list, detail::no_optimizer{}, &position, folder);
+          std::string const& folder, checkpoint_options const& options = {}) {
+  save(list, detail::no_optimizer{}, position, folder, options);
 }
 
 /// Saves parameters alone as the safetensors file `path`. An existing file of this name is replaced only when
@@ -147,15 +186,17 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 ///
 /// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may have
 /// changed since: each process takes its part. Under the same layout training continues with the same bits.
-/// Settings of the optimizer (its rate ...) are the program's and do not change. Only process 0 reads the
-/// file; it hands one array at a time to all.
+/// Settings of the optimizer (its rate ...) are the program's and do not change. Of a file only process 0
+/// reads; it hands one array at a time to all. Of a checkpoint in parts each process reads what it needs. A
+/// folder may have both; `path` may be one step's folder of parts, too.
 ///
 /// All names, shapes and element types, and the checksum of the file, are checked before anything is changed.
 /// Without zlib no checksum is written or compared: a damaged header is found, damaged elements are not.
 /// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error`
 /// if the file is damaged, of another kind, or from another model: the message names all arrays that are
 /// missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently:
-/// to continue from the one before it, delete it.
+/// to continue from the one before a damaged file, delete it; if the newest is in parts and damaged, process 0
+/// says so in one line on stderr, and the one before it is loaded. If `path` names it, that is an error.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);

@@ -13,7 +13,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
-#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/safetensors.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
@@ -56,7 +56,8 @@ constexpr std::pair<double, double> numbers_of() {
 /// Compares the contents of a file with what is to be loaded.
 class checkpoint_check {
 public:
-  explicit checkpoint_check(safetensors_reader const& file) : path_{file.path()}, header_{file.header()} {}
+  checkpoint_check(std::string const& path, safetensors_header const& header)
+      : path_{path}, header_{header} {}
 
   /// The metadata of this key, which must be a number.
   std::uint64_t whole_number(std::string const& key) const;
@@ -106,8 +107,19 @@ private:
   std::vector<std::string> others_;  // messages about arrays of another shape or type
 };
 
+/// Errors: `data_error` if a file lacks an array that is to be renamed.
+void check_renamed(std::string const& path, safetensors_header const& header,
+                   std::map<std::string, std::string> const& new_names);
+
 /// Renames arrays of a file: the names there and here. Errors: `data_error` if the file lacks one of them.
-void rename_arrays(safetensors_reader& file, std::map<std::string, std::string> const& new_names);
+template<class Reader>
+void rename_arrays(Reader& file, std::map<std::string, std::string> const& new_names) {
+  check_renamed(file.path(), file.header(), new_names);
+  file.rename_arrays([&new_names](std::string const& name) {
+    auto const found = new_names.find(name);
+    return found == new_names.end() ? name : found->second;
+  });
+}
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -295,19 +307,14 @@ MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent>
          ").contiguous() in PyTorch, or name the dimensions in the order of the file";
 }
 
-MESHTF_DEFINE void rename_arrays(safetensors_reader& file,
+MESHTF_DEFINE void check_renamed(std::string const& path, safetensors_header const& header,
                                  std::map<std::string, std::string> const& new_names) {
   std::string missing;
   for (auto const& [there, here] : new_names)
-    if (!file.header().arrays.contains(there)) missing += (missing.empty() ? "'" : ", '") + there + "'";
+    if (!header.arrays.contains(there)) missing += (missing.empty() ? "'" : ", '") + there + "'";
   if (!missing.empty())
-    throw data_error("expected " + file.path() +
-                     " to have the arrays that are to be renamed, got none called " + missing +
-                     ": the first of two names is the one in the file");
-  file.rename_arrays([&new_names](std::string const& name) {
-    auto const found = new_names.find(name);
-    return found == new_names.end() ? name : found->second;
-  });
+    throw data_error("expected " + path + " to have the arrays that are to be renamed, got none called " +
+                     missing + ": the first of two names is the one in the file");
 }
 
 #endif
@@ -339,14 +346,14 @@ std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List c
 }
 
 template<class Optimizer, class M>
-checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters,
-                                     Optimizer const& opt,
+checkpoint_contents checked_contents(std::string const& path, safetensors_header const& header,
+                                     kept_arrays<M> const& parameters, Optimizer const& opt,
                                      std::vector<std::vector<expected_state>> const& states) {
   constexpr bool of_training = *Optimizer::kind != '\0';
-  checkpoint_check check{file};
+  checkpoint_check check{path, header};
   checkpoint_contents contents;
   check.format(of_training);
-  if (of_training || (is_ours(file.header()) && check.has("step")))
+  if (of_training || (is_ours(header) && check.has("step")))
     contents.position = {.step       = check.whole_number("step"),
                          .seed       = check.whole_number("seed"),
                          .run        = check.run(),
@@ -382,8 +389,8 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
 
 /// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias"
 /// and "optimizer.first.0.bias". The prefix is dropped if the file names these parameters so.
-template<class M>
-void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& parameters) {
+template<class Reader, class M>
+void drop_number_of_only_model(Reader& file, kept_arrays<M> const& parameters) {
   constexpr std::string_view number = "0.";
   bool numbered                     = true;
   parameters.for_each([&](auto const& array) {

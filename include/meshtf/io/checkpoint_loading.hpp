@@ -1,20 +1,23 @@
-// Loading a checkpoint: process 0 reads the file, and each process takes its part.
+// Loading a checkpoint: process 0 reads the file, or all read the parts; each process takes what it needs.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include <meshtf/core/elements.hpp>
 #include <meshtf/io/checkpoint_check.hpp>
+#include <meshtf/io/checkpoint_parts.hpp>
 #include <meshtf/io/checkpoint_saving.hpp>
 #include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/step_folder_reader.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -68,11 +71,34 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
   agree(m.world(), caught);
 }
 
+/// The same from a checkpoint in parts: each process reads what it needs.
+template<class M>
+void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept,
+                 step_folder_reader const& parts) {
+  std::vector<std::int32_t> numbers;  // process 0 alone has given the arrays their new names
+  std::vector<bool> had_none;
+  arrays.for_each([&](auto const& array) {
+    had_none.push_back(array.what != nullptr && kept[array.parameter] == 0);
+    auto const found = parts.header().arrays.find(array.name);
+    bool const is_in = m.rank() == 0 && !had_none.back() && found != parts.header().arrays.end();
+    numbers.push_back(is_in ? static_cast<std::int32_t>(found->second.begin) : -1);
+  });
+  tell_all(m.world(), numbers);
+  std::size_t i = 0;
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    bool const is_cleared = had_none[i++] || array.parts.is_padded();
+    if (!had_none[i - 1]) array.data->written();
+    if (is_cleared && !array.is_absent()) std::fill_n(array.data->data(), array.parts.part(), T{});
+  });
+  auto const wanted = stored_arrays_of(m, arrays, 0, false);
+  agreed(m.world(), [&] { parts.read(wanted, numbers); });
+}
+
 /// The arrays of the file have the names of the model.
 struct not_renamed {};
 
-/// Process 0 reads the file; the others receive what they need from it. `new_name` gives the arrays the names
-/// of the model.
+/// Process 0 reads the file, and the others receive what they need from it; of a checkpoint in parts each
+/// process reads what it needs. `new_name` gives the arrays the names of the model.
 template<class List, class Optimizer, class Rename>
 training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path,
                                   Rename const& new_name) {
@@ -82,21 +108,26 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   auto const parameters = kept_arrays_of(list, no_optimizer{});
   check_names(parameters);
   auto const states = states_expected(list, opt);
-  std::optional<safetensors_reader> file;
+  auto opened       = open_checkpoint(world, path, longest_header_of(parameters));
   checkpoint_contents contents;
   Optimizer::for_each_number(opt, [&](char const*, double) { contents.numbers.push_back(0); });
   contents.kept.resize(parameters.parameters);
+  auto const check = [&](auto& file) {
+    if constexpr (std::is_same_v<Rename, not_renamed>) drop_number_of_only_model(file, parameters);
+    else new_name(file);
+    contents = checked_contents(file.path(), file.header(), parameters, opt, states);
+  };
   agreed(world, [&] {
     if (m.rank() != 0) return;
-    auto const [name, remedy] = find_checkpoint(path);
-    file.emplace(name, remedy, longest_header_of(parameters));
-    if constexpr (std::is_same_v<Rename, not_renamed>) drop_number_of_only_model(*file, parameters);
-    else new_name(*file);
-    contents = checked_contents(*file, parameters, opt, states);
-    file->verify();  // first, so that a damaged file changes nothing
-    if (auto const bad = file->header().metadata.find(not_finite_key);
-        bad != file->header().metadata.end() && is_ours(file->header()))
-      say("loaded " + name + ", in which '" + spelled_text(bad->second) +
+    if (opened.parts) check(*opened.parts);
+    if (opened.file) {
+      check(*opened.file);
+      opened.file->verify();  // first, so that a damaged file changes nothing
+    }
+    auto const& header = opened.parts ? opened.parts->header() : opened.file->header();
+    if (auto const bad = header.metadata.find(not_finite_key);
+        bad != header.metadata.end() && is_ours(header))
+      say("loaded " + opened.path + ", in which '" + spelled_text(bad->second) +
           "' is not finite: what goes on from it will not be either");
   });
   auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(
@@ -111,7 +142,9 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     if constexpr (Parameter<W>)
       if (had_state) opt.make_arrays(w);
   });
-  read_arrays(m, kept_arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
+  auto const all = kept_arrays_of(list, opt);
+  if (opened.parts) read_arrays(m, all, contents.kept, *opened.parts);
+  else read_arrays(m, all, contents.kept, opened.file ? &*opened.file : nullptr);
   number = 0;
   list.for_each_tensor([&]<class W>(W& w) {
     [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;

@@ -17,12 +17,15 @@
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/io/safetensors_writer.hpp>
+#include <meshtf/io/step_folder_reader.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <cstdio>
+
+#include <sys/stat.h>
 #endif
 
 #if MESHTF_WITH_JANSSON
@@ -66,14 +69,14 @@ elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
 /// Writes one line to stderr, in one write.
 void say(std::string const& text);
 
-/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that
-/// is. `longest`: the longest header of a file of this model.
+/// The name of the file, or of the folder of parts, for a position in `folder`. A checkpoint that is not
+/// finite does not replace one that is. `longest`: the longest header of a file of this model.
 std::string reserve_path_for(std::string const& folder, training_position const& position,
-                             std::string const& bad, std::uint64_t longest);
+                             std::string const& bad, std::uint64_t longest, bool in_parts = false);
 
 /// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
 void remove_superseded_checkpoints(std::string const& folder, training_position const& position,
-                                   std::string const& bad, std::uint64_t longest);
+                                   std::string const& bad, std::uint64_t longest, bool in_parts = false);
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -85,6 +88,11 @@ MESHTF_DEFINE void say(std::string const& text) {
 /// Whether a file is a checkpoint that is not marked as not finite; false if its header can't be read.
 MESHTF_DEFINE bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
   try {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
+      return !step_folder_reader{path, step_folder_reader::read_manifest(path), ""}
+                  .header()
+                  .metadata.contains(not_finite_key);
     return !safetensors_reader{path, "", longest}.header().metadata.contains(not_finite_key);
   } catch (error const&) {
     return false;
@@ -92,23 +100,26 @@ MESHTF_DEFINE bool is_finite_checkpoint(std::string const& path, std::uint64_t l
 }
 
 MESHTF_DEFINE std::string reserve_path_for(std::string const& folder, training_position const& position,
-                                           std::string const& bad, std::uint64_t longest) {
-  return reserve_path(folder, position.step, [&](std::string const& path) {
+                                           std::string const& bad, std::uint64_t longest, bool in_parts) {
+  auto const unless = [&](std::string const& path) {
     if (!bad.empty() && is_finite_checkpoint(path, longest))
       throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
                         "', which holds what is not: save to another folder, or delete the file first");
-  });
+  };
+  return reserve_path(folder, position.step, unless, in_parts);
 }
 
 MESHTF_DEFINE void remove_superseded_checkpoints(std::string const& folder, training_position const& position,
-                                                 std::string const& bad, std::uint64_t longest) {
+                                                 std::string const& bad, std::uint64_t longest,
+                                                 bool in_parts) {
   if (bad.empty()) {
-    remove_old_checkpoints(folder, [](std::string const&) { return true; });
+    remove_old_checkpoints(folder, in_parts, [](std::string const&) { return true; });
     return;
   }
   std::string const sound = remove_old_checkpoints(
-      folder, [longest](std::string const& path) { return is_finite_checkpoint(path, longest); });
-  say("saved " + folder + "/" + checkpoint_name(position.step) + ", in which '" + bad + "' is not finite: " +
+      folder, in_parts, [longest](std::string const& path) { return is_finite_checkpoint(path, longest); });
+  say("saved " + folder + "/" + checkpoint_name(position.step, in_parts) + ", in which '" + bad +
+      "' is not finite: " +
       (sound.empty() ? "no other checkpoint in the folder is"
                      : sound + " is the newest that is, and stays; to go on from it delete those after it"));
 }

@@ -44,6 +44,8 @@ public:
   /// Takes the lock of `folder`, unless this process already has it or the file system has no locks.
   /// Errors: `usage_error` if another process has it, `unavailable` if the system refuses otherwise.
   void take(std::string const& folder);
+  /// Whether this process has it.
+  bool has(std::string const& folder) const;
 
   static constexpr char const* name = ".lock";
 
@@ -84,9 +86,7 @@ MESHTF_DEFINE void folder_locks::take(std::string const& folder) {
   std::string const path = folder + "/" + name;
   for (;;) {
     std::erase_if(held_, is_removed);  // together with its folder
-    if (std::any_of(held_.begin(), held_.end(),
-                    [&path](file_descriptor const& file) { return is_at(path, file); }))
-      return;
+    if (has(folder)) return;
     file_descriptor file{path, O_RDWR | O_CREAT | O_NOFOLLOW};
     if (!file)
       throw unavailable("expected to lock the folder " + folder + " by the file " + path +
@@ -100,6 +100,12 @@ MESHTF_DEFINE void folder_locks::take(std::string const& folder) {
     note_holder(file);
     return held_.push_back(std::move(file));
   }
+}
+
+MESHTF_DEFINE bool folder_locks::has(std::string const& folder) const {
+  std::string const path = folder + "/" + name;
+  return std::any_of(held_.begin(), held_.end(),
+                     [&path](file_descriptor const& file) { return is_at(path, file); });
 }
 
 MESHTF_DEFINE bool folder_locks::is_removed(file_descriptor const& file) {

@@ -1,0 +1,310 @@
+// Saving and opening a checkpoint in parts: each process writes its own, and process 0 the manifest.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/io/box_range.hpp>
+#include <meshtf/io/checkpoint_folder.hpp>
+#include <meshtf/io/checkpoint_saving.hpp>
+#include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/step_folder.hpp>
+#include <meshtf/io/step_folder_reader.hpp>
+#include <meshtf/io/training_position.hpp>
+#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/waiting.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#endif
+
+#if MESHTF_WITH_JANSSON
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// What the process at `here` has of an array whose storage, or part of one, begins at `data`; nothing if
+/// that is null.
+stored_array stored_array_of(std::string name, safetensors_array whole, std::uint64_t element_bytes,
+                             std::span<placed const> dims, place_in_mesh const& here,
+                             replica_parts const& parts, void* data);
+
+/// What this process has of the arrays; if they are `shared_by_replicas`, its share of that. `stages`: the
+/// axis along which stages lie.
+template<class M>
+std::vector<stored_array> stored_arrays_of(process_mesh<M>& m, kept_arrays<M> const& arrays, axis_set stages,
+                                           bool shared_by_replicas) {
+  std::vector<stored_array> stored;
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    stored.push_back(stored_array_of(array.name, array.described(), sizeof(T), array.dims, m.place(),
+                                     array.parts, array.is_absent() ? nullptr : array.data->data()));
+    if (!shared_by_replicas) return;
+    axis_set const others = array.over | array.parts.over | (array.stage < 0 ? axis_set{0} : stages);
+    axis_set const over   = joining_axes<M> & ~others;
+    auto const number     = static_cast<extent>(stored.size()) - 1;
+    restrict_to_share(stored.back().range, sizeof(T), number, m.rank_along(over),
+                      processes_along(axis_sizes<M>, over));
+  });
+  return stored;
+}
+
+/// A layout in words: its name, its mesh, and how many processes that has along each axis.
+template<Layout L>
+std::string layout_in_words() {
+  using mesh_type  = typename L::mesh_type;
+  std::string text = std::string{name<L>} + " on " + std::string{name<mesh_type>} + " of ";
+  for (std::size_t a = 0; a < std::size_t{mesh_type::all_axes::count}; ++a)
+    text += (a == 0 ? "" : " x ") + std::to_string(axis_sizes<mesh_type>[a]);
+  return text;
+}
+
+/// Where a checkpoint is to be saved.
+struct saving_place {
+  std::string const& folder;
+  training_position const& position;
+  std::string const& bad;     // the name of the first array that is not finite
+  std::uint64_t longest = 0;  // the longest header of a file of this model
+};
+
+/// All processes call it. Errors, the same on all: those of `save`.
+void save_parts(boost::mpi::communicator const& world, std::vector<stored_array> const& arrays,
+                manifest_head const& head, saving_place const& place);
+
+/// A checkpoint that is open: a file on process 0, or parts on all.
+struct opened_checkpoint {
+  std::string path;
+  std::optional<safetensors_reader> file;
+  std::optional<step_folder_reader> parts;
+};
+
+/// The checkpoint `path`, or the newest in that folder. Of one in parts all bytes have been compared with
+/// their hashes; if such a one is damaged and `path` names none, process 0 says so, and it is the one before
+/// it. All processes call it.
+opened_checkpoint open_checkpoint(boost::mpi::communicator const& world, std::string const& path,
+                                  std::uint64_t longest);
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE stored_array stored_array_of(std::string name, safetensors_array whole,
+                                           std::uint64_t element_bytes, std::span<placed const> dims,
+                                           place_in_mesh const& here, replica_parts const& parts,
+                                           void* data) {
+  stored_array array{.name          = std::move(name),
+                     .whole         = std::move(whole),
+                     .element_bytes = element_bytes,
+                     .allocated     = {},
+                     .range         = box_at(dims, here),
+                     .data          = static_cast<char*>(data)};
+  for (placed const& d : dims) array.allocated.push_back(d.allocated_extent());
+  extent replica = 0;  // ranks along a set of axes are row-major in the mesh's order
+  for (std::size_t a = 0; a < max_axes; ++a)
+    if ((parts.over >> a & 1) != 0) replica = replica * here.sizes[a] + here.coordinates[a];
+  array.skipped = parts.first(replica);
+  restrict_to_storage(array.range, array.allocated, array.skipped,
+                      array.skipped + parts.local_extent(replica));
+  if (data == nullptr) array.range.end = array.range.begin;
+  return array;
+}
+
+/// Process 0 tells all a text.
+MESHTF_DEFINE void tell_text(boost::mpi::communicator const& world, std::string& text) {
+  auto bytes = static_cast<std::int64_t>(text.size());
+  meshtf::broadcast(world, &bytes, 1, 0);
+  std::vector<std::int32_t> words((static_cast<std::size_t>(bytes) + 3) / 4);
+  if (world.rank() == 0) std::memcpy(words.data(), text.data(), text.size());
+  meshtf::broadcast(world, words.data(), static_cast<extent>(words.size()), 0);
+  text.assign(reinterpret_cast<char const*>(words.data()), static_cast<std::size_t>(bytes));
+}
+
+/// The texts of all processes on process 0, padded with spaces.
+MESHTF_DEFINE std::vector<std::string> gathered_texts(boost::mpi::communicator const& world,
+                                                      std::string text) {
+  text.resize((text.size() + 3) / 4 * 4, ' ');
+  std::vector<std::int32_t> words(text.size() / 4);
+  std::memcpy(words.data(), text.data(), text.size());
+  auto const mine = static_cast<std::int64_t>(words.size());
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(world.size()));
+  meshtf::all_gather(world, &mine, 1, sizes.data());
+  std::vector<std::string> texts;
+  if (world.rank() == 0) texts.push_back(std::move(text));
+  for (int from = 1; from < world.size(); ++from) {
+    auto const n = sizes[static_cast<std::size_t>(from)];
+    std::vector<std::int32_t> received(world.rank() == 0 ? static_cast<std::size_t>(n) : 0);
+    std::string& to = world.rank() == 0 ? texts.emplace_back() : text;
+    hand_over(world, from, 0, words.data(), received.data(), n, largest_count, [&](extent, extent length) {
+      to.append(reinterpret_cast<char const*>(received.data()), static_cast<std::size_t>(length) * 4);
+    });
+  }
+  return texts;
+}
+
+/// Gives a complete folder its name. One that has the name gets the other's.
+MESHTF_DEFINE void put_in_place(std::string const& unfinished, std::string const& path, bool exchange) {
+  if (!exchange && std::rename(unfinished.c_str(), path.c_str()) == 0) return;
+  if (exchange && ::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0)
+    return;
+  int const reason = errno;
+  throw unavailable("expected to rename " + unfinished + " to " + path + ", got: " + std::strerror(reason) +
+                    (exchange ? ": the file system can't exchange folders, delete that one first" : ""));
+}
+
+/// One save of a checkpoint in parts.
+class parts_save {
+public:
+  parts_save(boost::mpi::communicator const& world, saving_place const& place)
+      : world_{world}, place_{place}, first_{world.rank() == 0} {
+    std::array<std::int64_t, 2> told{};
+    agreed(world_, [&] {
+      if (first_) told = begin();
+    });
+    meshtf::broadcast(world_, told.data(), 2, 0);
+    path_       = place_.folder + "/" + checkpoint_name(place_.position.step, true);
+    unfinished_ = unfinished(told[0]);
+    taken_      = told[1] != 0;
+  }
+  parts_save(parts_save const&)            = delete;
+  parts_save& operator=(parts_save const&) = delete;
+  /// Also removes what was there before, after an exchange.
+  ~parts_save() {
+    if (first_ && !unfinished_.empty() && !keeps_) remove_folder(unfinished_);
+  }
+
+  void write(std::vector<stored_array> const& arrays, manifest_head const& head) {
+    std::string const own = "/" + part_name(world_.rank(), world_.size());
+    std::int64_t equal    = 0;
+    std::string text;
+    std::exception_ptr caught;
+    try {
+      auto const part = write_part(unfinished_ + own, arrays);
+      equal           = taken_ && has_part(path_ + own, part) ? 1 : 0;
+      text            = part.text();
+    } catch (...) {
+      caught = std::current_exception();
+    }
+    {
+      waiting_for_file const here{"others, which write a checkpoint", "save"};
+      agree(world_, caught);
+      meshtf::all_reduce(world_, reduction::min, &equal, 1);
+    }
+    auto const texts = gathered_texts(world_, std::move(text));
+    std::optional<waiting_for_file> others_wait;
+    if (!first_) others_wait.emplace("process 0, which writes a checkpoint", "save");
+    agreed(world_, [&] {
+      if (first_) finish(manifest_text(head, arrays, texts), equal != 0);
+    });
+  }
+
+private:
+  /// Makes the folder. Returns the number in its name, and whether there is a checkpoint in parts already.
+  std::array<std::int64_t, 2> begin() {
+    path_          = reserve_path_for(place_.folder, place_.position, place_.bad, place_.longest, true);
+    auto const job = static_cast<std::int64_t>(new_run());
+    std::string const to_make = unfinished(job);
+    if (::mkdir(to_make.c_str(), 0777) != 0)
+      throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
+    unfinished_ = to_make;
+    struct stat about{};
+    return {job, ::stat(path_.c_str(), &about) == 0 ? 1 : 0};
+  }
+  std::string unfinished(std::int64_t job) const {
+    return path_ + std::string{unfinished_infix} + spelled_run(static_cast<std::uint64_t>(job));
+  }
+  void finish(std::string const& manifest, bool equal) {
+    std::string const name = "/" + std::string{manifest_name};
+    if (equal && read_whole(path_ + name) == manifest) return;  // it is there
+    write_file(unfinished_ + name, manifest);
+    sync_folder(unfinished_);
+    put_in_place(unfinished_, path_, taken_);
+    keeps_ = true;  // until it is certain that the new one stays
+    sync_folder(place_.folder);
+    keeps_ = false;
+  }
+
+  boost::mpi::communicator const& world_;
+  saving_place const& place_;
+  std::string path_;
+  std::string unfinished_;
+  bool first_ = false;
+  bool taken_ = false;
+  bool keeps_ = false;
+};
+
+MESHTF_DEFINE void save_parts(boost::mpi::communicator const& world, std::vector<stored_array> const& arrays,
+                              manifest_head const& head, saving_place const& place) {
+  parts_save{world, place}.write(arrays, head);
+  if (world.rank() != 0) return;
+  try {
+    remove_superseded_checkpoints(place.folder, place.position, place.bad, place.longest, true);
+  } catch (error const& e) {  // the new one is there, and that is what all processes know
+    say(e.what());
+  }
+}
+
+MESHTF_DEFINE opened_checkpoint open_checkpoint(boost::mpi::communicator const& world,
+                                                std::string const& path, std::uint64_t longest) {
+  bool const first = world.rank() == 0;
+  for (std::size_t skipped = 0;; ++skipped) {
+    opened_checkpoint opened;
+    found_checkpoint found;
+    agreed(world, [&] {
+      if (!first) return;
+      found = find_checkpoint(path, skipped);
+      if (!found.in_parts) opened.file.emplace(found.path, found.remedy, longest);
+      else if (!found.before.empty())
+        found.remedy = found.before + " is loaded in its place; delete it before you save";
+    });
+    std::array<std::int64_t, 2> told{found.in_parts ? 1 : 0, found.before.empty() ? 0 : 1};
+    meshtf::broadcast(world, told.data(), 2, 0);
+    tell_text(world, found.path);
+    opened.path = found.path;
+    if (told[0] == 0) return opened;
+    tell_text(world, found.remedy);
+    std::string manifest;
+    try {
+      agreed(world, [&] {
+        if (first) manifest = step_folder_reader::read_manifest(found.path);
+      });
+      tell_text(world, manifest);
+      agreed(world, [&] {
+        opened.parts.emplace(found.path, manifest, found.remedy);
+        opened.parts->verify(static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size()));
+      });
+      return opened;
+    } catch (error const& e) {
+      bool const is_damaged =
+          e.exit_status() == data_error{""}.exit_status() || e.exit_status() == no_input{""}.exit_status();
+      if (told[1] == 0 || !is_damaged) throw;
+      if (first) say(e.what());
+    }
+  }
+}
+
+#endif
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
+
+#endif

@@ -1,0 +1,305 @@
+// Checkpoints in parts: what is in the folder, what replaces what, what is damaged, and what they cost.
+#include <meshtf/io/checkpoint.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "../layout_fixture.hpp"
+#include "folder.hpp"
+#include "said.hpp"
+
+using namespace fixture;
+
+namespace {
+
+struct height : dim<128> {};
+struct width : dim<192> {};
+struct columns : layout<two_by_two, split<width, cols>> {};  // rows hold the same
+struct strips : layout<two_by_two, split<height, cols, rows>> {};
+
+constexpr checkpoint_options in_parts{.in_parts = true};
+
+template<Layout L>
+struct net {
+  parameter<float, L, height, width> w;
+  parameter<double, L, width> b;
+  tensor<bool, L, width> mask;
+  adam opt{0.5};
+  explicit net(machine<L>& m) : w{m, normal{1}}, b{m, normal{2}}, mask{m} {
+    for (extent i = 0; i < mask.size; ++i) mask.data()[i] = b.data()[i] > 0;
+  }
+  auto list() { return meshtf::parameters(named("w", w), named("b", b), named("mask", mask)); }
+  void step() {
+    backward(sum(square(w)));
+    opt.step(list());
+  }
+  void spoil() {
+    std::fill_n(w.data(), w.size, -7.0f);
+    std::fill_n(b.data(), b.size, -7.0);
+  }
+};
+
+std::string what_it_throws(auto const& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return std::to_string(e.exit_status()) + " " + e.what();
+  }
+  return "nothing";
+}
+
+void change(std::string const& path, std::string const& content) {
+  if (boost::mpi::communicator{}.rank() == 0) files::write(path, content);
+  boost::mpi::communicator{}.barrier();
+}
+
+/// Files may have so many bytes, on one process.
+class small_disk {
+public:
+  small_disk(int rank, rlim_t bytes) : small_{boost::mpi::communicator{}.rank() == rank} {
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit const limit{bytes, before_.rlim_max};
+    if (small_) setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  small_disk(small_disk const&)            = delete;
+  small_disk& operator=(small_disk const&) = delete;
+  ~small_disk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+private:
+  bool small_;
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("each process writes its own part, replicas write different elements, and each is written once",
+          "[4]") {
+  files::folder const folder;
+  auto const check = [&]<Layout L> {
+    auto& m = processes<two_by_two>();
+    net<L> n{m};
+    n.step();
+    std::string const path = folder / std::string{name_of<L>()};
+    save(n.list(), n.opt, {1, 5}, path, in_parts);
+    std::string const step = path + "/step-00000001";
+    CHECK(files::names_in(path) == std::vector<std::string>{"step-00000001"});
+    CHECK(files::names_in(step) ==
+          std::vector<std::string>{"manifest.json", "part-00000-of-00004.safetensors",
+                                   "part-00001-of-00004.safetensors", "part-00002-of-00004.safetensors",
+                                   "part-00003-of-00004.safetensors"});
+    std::size_t elements = 0;
+    for (auto const& name : files::names_in(step)) {
+      if (name == "manifest.json") continue;
+      safetensors_reader const part{step + "/" + name};
+      auto const bytes = std::filesystem::file_size(step + "/" + name);
+      CHECK(bytes > 70000);  // of 300000 in all
+      CHECK(bytes < 90000);
+      for (auto const& [key, array] : part.header().arrays) {
+        elements += key == "w" ? part.read<float>(key).size() : 0;
+        if (key == "w")
+          CHECK(array.extents == (std::is_same_v<L, columns> ? std::vector<extent>{128 * 96 / 2}
+                                                             : std::vector<extent>{32, 192}));
+      }
+    }
+    CHECK(elements == 128 * 192);
+    m.world().barrier();
+  };
+  check.operator()<columns>();
+  check.operator()<strips>();
+}
+
+TEST_CASE("one process's part has the arrays as they are", "[1]") {
+  files::folder const folder;
+  auto& m = processes<single>();
+  net<alone> n{m};
+  save(n.list(), {1, 5}, folder.path(), in_parts);
+  safetensors_reader const part{folder / "step-00000001/part-00000-of-00001.safetensors"};
+  CHECK(part.header().arrays.at("w").extents == std::vector<extent>{128, 192});
+  auto const w = to_global(n.w);
+  CHECK(part.read<float>("w") == std::vector<float>(w.begin(), w.end()));
+  // the step's folder is a checkpoint, too
+  n.spoil();
+  CHECK(load(n.list(), folder / "step-00000001").step == 1);
+  CHECK((to_global(n.w) == w));
+}
+
+TEST_CASE("files and folders of parts in one folder: the newest is loaded, two stay, one form of a step",
+          "[1][4]") {
+  files::folder const folder;
+  auto const check = [&]<Layout L> {
+    auto& m = processes<typename L::mesh_type>();
+    net<L> n{m};
+    auto const names = [&] {
+      m.world().barrier();
+      return files::names_in(folder.path());
+    };
+    save(n.list(), n.opt, {1, 0}, folder.path());
+    save(n.list(), n.opt, {2, 0}, folder.path(), in_parts);
+    CHECK(names() == std::vector<std::string>{"step-00000001.safetensors", "step-00000002"});
+    CHECK(load(n.list(), n.opt, folder.path()).step == 2);
+    save(n.list(), n.opt, {3, 0}, folder.path());
+    CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003.safetensors"});
+    CHECK(load(n.list(), n.opt, folder.path()).step == 3);
+    save(n.list(), n.opt, {3, 1}, folder.path(), in_parts);
+    CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003"});
+    CHECK(load(n.list(), n.opt, folder.path()) == training_position{3, 1});
+    save(n.list(), n.opt, {3, 2}, folder.path());
+    CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003.safetensors"});
+    save(n.list(), n.opt, {4, 0}, folder.path(), in_parts);
+    save(n.list(), n.opt, {5, 0}, folder.path(), in_parts);
+    CHECK(names() == std::vector<std::string>{"step-00000004", "step-00000005"});
+    CHECK_THAT(
+        what_it_throws([&] { save(n.list(), n.opt, {4, 0}, folder.path(), in_parts); }),
+        Catch::StartsWith("64 ") && Catch::Contains("got step-00000005: load it and go on from there"));
+    // what was cut off goes with the next save, what is somebody else's stays
+    if (m.rank() == 0) {
+      std::filesystem::create_directories(folder / "step-00000006.tmp-0123456789abcdef");
+      files::write(folder / "step-00000006.tmp-0123456789abcdef/part-00000-of-00004.safetensors", "cut off");
+      std::filesystem::create_directories(folder / "step-00000006.tmp-mine");
+    }
+    m.world().barrier();
+    CHECK(load(n.list(), n.opt, folder.path()).step == 5);
+    save(n.list(), n.opt, {6, 0}, folder.path(), in_parts);
+    CHECK(names() == std::vector<std::string>{"step-00000005", "step-00000006", "step-00000006.tmp-mine"});
+  };
+  if (boost::mpi::communicator{}.size() == 1) check.operator()<alone>();
+  else check.operator()<columns>();
+}
+
+TEST_CASE("a step that is saved again: equal changes nothing, another replaces it", "[1][4]") {
+  files::folder const folder;
+  auto const check = [&]<Layout L> {
+    auto& m = processes<typename L::mesh_type>();
+    net<L> n{m};
+    std::string const step = folder / "step-00000001";
+    auto const file_number = [&] {
+      struct stat about{};
+      m.world().barrier();
+      REQUIRE(stat(step.c_str(), &about) == 0);
+      return about.st_ino;
+    };
+    save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+    auto const first = file_number();
+    save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+    CHECK(file_number() == first);
+    // one whose bytes are no longer what they were is not equal
+    std::string const part = step + "/part-00000-of-0000" + std::to_string(m.world().size()) + ".safetensors";
+    std::string bytes      = files::read(part);
+    bytes.back()           = static_cast<char>(bytes.back() ^ 1);
+    m.world().barrier();
+    change(part, bytes);
+    save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+    auto const second = file_number();
+    CHECK(second != first);
+    n.step();
+    save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+    CHECK(file_number() != second);
+    auto const w = to_global(n.w);
+    n.spoil();
+    load(n.list(), n.opt, folder.path());
+    CHECK((to_global(n.w) == w));
+    CHECK(files::names_in(folder.path()) == std::vector<std::string>{"step-00000001"});
+    m.world().barrier();
+  };
+  if (boost::mpi::communicator{}.size() == 1) check.operator()<alone>();
+  else check.operator()<columns>();
+}
+
+TEST_CASE("a save that fails on one process fails on all, names the file, and leaves what was there", "[4]") {
+  files::folder const folder;
+  auto& m = processes<two_by_two>();
+  net<columns> n{m};
+  save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+  auto const w = to_global(n.w);
+  for (int bad : {0, 2}) {
+    small_disk const full{bad, 10000};
+    CHECK_THAT(what_it_throws([&] { save(n.list(), n.opt, {2, 0}, folder.path(), in_parts); }),
+               Catch::StartsWith("69 expected to write " + folder / "step-00000002.tmp-") &&
+                   Catch::Contains("/part-0000" + std::to_string(bad) +
+                                   "-of-00004.safetensors, got: File too large") &&
+                   Catch::EndsWith("; what was saved before is untouched (seen by process " +
+                                   std::to_string(bad) + ")"));
+    m.world().barrier();
+    CHECK(files::names_in(folder.path()) == std::vector<std::string>{"step-00000001"});
+  }
+  n.spoil();
+  CHECK(load(n.list(), n.opt, folder.path()).step == 1);
+  CHECK((to_global(n.w) == w));
+  save(n.list(), n.opt, {2, 0}, folder.path(), in_parts);
+  m.world().barrier();
+  CHECK(files::names_in(folder.path()) == std::vector<std::string>{"step-00000001", "step-00000002"});
+}
+
+#if MESHTF_WITH_ZLIB
+TEST_CASE("a damaged part or manifest is found: the step before is loaded, and an explicit step is an error",
+          "[1][4]") {
+  files::folder const folder;
+  auto const check = [&]<Layout L> {
+    auto& m = processes<typename L::mesh_type>();
+    net<L> n{m};
+    extent const chunk = extent(std::exchange(meshtf::detail::chunk_bytes, 5000));
+    save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
+    auto const w = to_global(n.w);
+    n.step();
+    save(n.list(), n.opt, {2, 0}, folder.path(), in_parts);
+    std::string const step = folder / "step-00000002";
+    auto const is_found    = [&](std::string const& what) {
+      INFO(what);
+      n.spoil();
+      CHECK_THAT(what_it_throws([&] { load(n.list(), n.opt, step); }),
+                    Catch::StartsWith("65 expected " + step + "/") &&
+                        Catch::Contains(": the checkpoint is damaged, take another copy of it"));
+      CHECK(n.w.local().data()[0] == -7);
+      std::string const said =
+          files::said(folder, [&] { CHECK(load(n.list(), n.opt, folder.path()).step == 1); });
+      if (m.rank() == 0)
+        CHECK_THAT(said,
+                      Catch::StartsWith("meshtf: expected " + step + "/") &&
+                          Catch::Contains("the checkpoint is damaged, step-00000001 is loaded in its place"));
+      else CHECK(said.empty());
+      CHECK((to_global(n.w) == w));
+    };
+    auto const names = files::names_in(step);
+    for (auto const& name : names) {
+      std::string const path  = step + "/" + name;
+      std::string const sound = files::read(path);
+      m.world().barrier();
+      for (std::size_t i = 0; i < 8; ++i) {
+        change(path, sound.substr(0, i * sound.size() / 8));
+        is_found(name + " cut at " + std::to_string(i) + " eighths");
+        std::string flipped = sound;
+        auto& byte          = flipped[(i * 7919 * 31) % sound.size()];
+        byte                = static_cast<char>(byte ^ (1 << i));
+        change(path, flipped);
+        is_found(name + " with another bit, " + std::to_string(i));
+      }
+      change(path, sound);
+    }
+    if (names.size() > 2) {
+      std::string const a = step + "/" + names[1];
+      std::string const b = step + "/" + names[2];
+      if (m.rank() == 0) std::filesystem::rename(a, a + "x");
+      m.world().barrier();
+      is_found("no part");
+      if (m.rank() == 0) {
+        std::filesystem::rename(b, a);
+        std::filesystem::rename(a + "x", b);
+      }
+      m.world().barrier();
+      is_found("exchanged parts");
+    }
+    meshtf::detail::chunk_bytes = static_cast<std::uint64_t>(chunk);
+  };
+  if (boost::mpi::communicator{}.size() == 1) check.operator()<alone>();
+  else check.operator()<strips>();
+}
+#endif
