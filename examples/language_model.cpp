@@ -266,6 +266,11 @@ meshtf::text_parts read_parts(std::string const& path) {
   return parts;
 }
 
+bool is_checkpoint(std::filesystem::directory_entry const& entry) {
+  return entry.path().extension() == ".safetensors" ||
+         std::filesystem::exists(entry.path() / "manifest.json");
+}
+
 /// A folder that checkpoints can't go to is refused, and so is a file that the report can't be written to.
 /// One process looks.
 void check_folder(options const& chosen, bool here) {
@@ -285,7 +290,7 @@ void check_folder(options const& chosen, bool here) {
                               ": name another one");
   if (!chosen.resume.empty() && fs::equivalent(chosen.save, chosen.resume, failed)) return;
   for (auto const& entry : fs::directory_iterator{chosen.save, failed})
-    if (entry.path().extension() == ".safetensors")
+    if (is_checkpoint(entry))
       throw meshtf::usage_error("expected a folder without checkpoints after --save, got " + chosen.save +
                                 " with " + entry.path().filename().string() +
                                 ": go on from there (--resume " + chosen.save + "), or name another folder");
@@ -300,7 +305,7 @@ bool begins_in_its_folder(boost::mpi::communicator const& world, options const& 
   if (world.rank() == 0 && !chosen.resume.empty() && chosen.resume == chosen.save) {
     begins = 1;
     for (auto const& entry : fs::directory_iterator{chosen.save, failed})
-      if (entry.path().extension() == ".safetensors") begins = 0;
+      if (is_checkpoint(entry)) begins = 0;
   }
   meshtf::broadcast(world, &begins, 1, 0);
   return begins != 0;

@@ -263,7 +263,9 @@ bool any_checkpoint(meshtf::process_mesh<M> const& m, std::string const& folder)
   if (m.rank() == 0 && !folder.empty()) {
     std::error_code failed;
     for (auto const& entry : std::filesystem::directory_iterator{folder, failed})
-      if (entry.path().extension() == ".safetensors") found = 1;
+      if (entry.path().extension() == ".safetensors" ||
+          std::filesystem::exists(entry.path() / "manifest.json"))
+        found = 1;
   }
   boost::mpi::broadcast(m.world(), found, 0);
   return found != 0;

@@ -24,8 +24,8 @@ struct checkpoint_options {
   /// Each part is a safetensors file with what its process has of the arrays. Elements that replicas share
   /// are divided among them, so each is written once. When all parts are on disk, process 0 writes
   /// manifest.json: the arrays, which elements of them are in which part, and the hash of each chunk. Only
-  /// then the folder gets its name, and only when that is on disk older checkpoints are removed. So a job that
-  /// is killed, or a disk that fails on one process, leaves the earlier checkpoints intact.
+  /// then the folder gets its name, and only when that is on disk older checkpoints are removed. So a job
+  /// that is killed, or a disk that fails on one process, leaves the earlier checkpoints intact.
   ///
   /// A checkpoint of the same step is left as it is if it is equal, and else exchanged for the new one.
   bool in_parts = false;
@@ -195,8 +195,8 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 /// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error`
 /// if the file is damaged, of another kind, or from another model: the message names all arrays that are
 /// missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently:
-/// to continue from the one before a damaged file, delete it; if the newest is in parts and damaged, process 0
-/// says so in one line on stderr, and the one before it is loaded. If `path` names it, that is an error.
+/// to continue from the one before a damaged file, delete it; if the newest is in parts and damaged, process
+/// 0 says so in one line on stderr, and the one before it is loaded. If `path` names it, that is an error.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
