@@ -25,9 +25,9 @@ wait $job
 whole=$(train "${again[@]}" | loss)
 ended=$(train "${again[@]}" | loss)
 [ "$ended" = "$whole" ] || { echo "expected a training that has ended to end again with loss $whole, got $ended"; exit 1; }
-[ "$(ls "$folder")" = $'step-00000009.safetensors\nstep-00000010.safetensors' ] ||
+[ "$(ls "$folder")" = $'step-00000009\nstep-00000010' ] ||
   { echo "expected the two newest checkpoints in $folder, got: $(ls "$folder")"; exit 1; }
-rm "$folder/step-00000010.safetensors"
+rm -r "$folder/step-00000010"
 same=$(train --layout mixed --resume "$folder" --log "$log" | loss)
 other=$(train --layout two_axes --resume "$folder" | loss)
 logged=$(sed -n 's/^{"step":\([0-9]*\),.*"name":"loss",.*/\1/p' "$log/log.jsonl" | tr '\n' ' ')

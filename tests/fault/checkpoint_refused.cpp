@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+constexpr meshtf::checkpoint_options as_file{.in_parts = false};
+
 /// A process that has the lock of a folder until the one that called this ends.
 inline void let_another_take(std::string const& folder) {
   int ends[2];
@@ -37,15 +39,15 @@ void run(boost::mpi::communicator const& world, std::string const& folder, std::
   if (m.rank() == 0) std::filesystem::remove_all(folder);
   if (why == "missing") load(list, opt, folder);
   if (why == "taken" && m.rank() == 0) let_another_take(folder);
-  save(list, opt, {2, 7}, folder);
+  save(list, opt, {2, 7}, folder, as_file);
   if (why == "foreign" && m.rank() == 0)
     std::ofstream{folder + "/step-00000002.safetensors"} << "this is not a safetensors file";
   if (why == "foreign") load(list, opt, folder);
   if (why == "other") load(parameters(named("v", w)), opt, folder);
-  if (why == "later") save(list, opt, {1, 7}, folder);
+  if (why == "later") save(list, opt, {1, 7}, folder, as_file);
   if (why == "full") {
     std::signal(SIGXFSZ, SIG_IGN);
     limit_files();
-    save(list, opt, {3, 7}, folder);
+    save(list, opt, {3, 7}, folder, as_file);
   }
 }

@@ -16,6 +16,8 @@ using namespace optim;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 /// The processes in groups of the size of the mesh; every group does the same.
 template<Mesh M>
 process_mesh<M>& group_of() {
@@ -95,7 +97,7 @@ void train_and_save(std::string const& path, bool sharded) {
   trained<L> t{m, sharded};
   t.step();
   t.step();
-  save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(path));
+  save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(path), as_file);
   save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(path + "parts"), {.in_parts = true});
   meet();
   safetensors_reader const file{path + ".0" + a_checkpoint};
@@ -119,7 +121,7 @@ void load_and_save(std::string const& from, std::string const& to, bool sharded,
   }
   t.spoil();
   CHECK(load(t.list(), t.opt, from) == training_position{2, 21});
-  save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(to));
+  save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(to), as_file);
   meet();
 }
 
@@ -217,7 +219,7 @@ TEST_CASE("after load training goes on with the same bits") {
       std::vector<double> losses;
       trained<L> t{m, sharded};
       for (int i = 0; i < 2; ++i) t.step();
-      save(t.list(), t.opt, {2, 0}, path);
+      save(t.list(), t.opt, {2, 0}, path, as_file);
       for (int i = 0; i < 3; ++i) losses.push_back(t.step());
       trained<L> resumed{m, sharded};
       trained<L> otherwise{m, !sharded};
@@ -246,7 +248,7 @@ TEST_CASE("the checksum, the shortest digits of numbers, and larger elements fir
   std::string const path = folder / "run";
   training_position const position{
       .step = ~std::uint64_t{0}, .seed = ~std::uint64_t{1}, .vocabulary = ~std::uint64_t{2}};
-  save(s.list(), opt, position, path);
+  save(s.list(), opt, position, path, as_file);
   safetensors_reader const file{path + "/step-18446744073709551615.safetensors"};
   auto const& [arrays, about] = file.header();
   CHECK(about.at("format") == "meshtf 1");
@@ -295,7 +297,7 @@ TEST_CASE("parameters alone, of a file, of a folder, and of a file that another 
   adam opt;
   backward(sum(square(s.w)));
   opt.step(s.list());
-  save(s.list(), opt, {5, 6}, name);
+  save(s.list(), opt, {5, 6}, name, as_file);
   spoil();
   CHECK(load(t.list(), name) == training_position{5, 6});
   CHECK(equal());
@@ -304,9 +306,9 @@ TEST_CASE("parameters alone, of a file, of a folder, and of a file that another 
   CHECK(equal());
 
   sgd down;
-  save(s.list(), down, {7, 6}, name);
+  save(s.list(), down, {7, 6}, name, as_file);
   CHECK(load(t.list(), down, name) == training_position{7, 6});
-  save(s.list(), {8, 6}, name);
+  save(s.list(), {8, 6}, name, as_file);
   CHECK(load(t.list(), name) == training_position{8, 6});
 
   spoil();
@@ -331,7 +333,7 @@ TEST_CASE("what had no gradient when it was saved has the state of a new optimiz
   backward(sum(square(s.w)));
   opt.step(s.list());
   std::string const path = folder / "run";
-  save(s.list(), opt, {1, 0}, path);
+  save(s.list(), opt, {1, 0}, path, as_file);
   CHECK_FALSE(
       safetensors_reader{path + "/step-00000001.safetensors"}.header().arrays.contains("optimizer.first.b"));
   for (int i = 0; i < 3; ++i) {
@@ -353,7 +355,7 @@ TEST_CASE("the two newest stay; what a save that was cut off has left goes; noth
   small<alone> s{m};
   sgd opt;
   std::string const path = folder / "run";
-  for (std::uint64_t step : {0u, 20u, 100000u, 100000000u}) save(s.list(), opt, {step, 0}, path);
+  for (std::uint64_t step : {0u, 20u, 100000u, 100000000u}) save(s.list(), opt, {step, 0}, path, as_file);
   CHECK(files::names_in(path) ==
         std::vector<std::string>{"step-00100000.safetensors", "step-100000000.safetensors"});
   CHECK(load(s.list(), opt, path).step == 100000000);
@@ -363,13 +365,13 @@ TEST_CASE("the two newest stay; what a save that was cut off has left goes; noth
   for (auto const& name : strangers) files::write(path + "/" + name, "x");
   files::write(path + "/step-100000001.safetensors.partial", "cut off");
   CHECK(load(s.list(), opt, path).step == 100000000);
-  save(s.list(), opt, {100000000, 3}, path);  // in the place of the one before
+  save(s.list(), opt, {100000000, 3}, path, as_file);  // in the place of the one before
   CHECK(load(s.list(), opt, path) == training_position{100000000, 3});
   auto names = files::names_in(path);
   for (auto const& name : strangers) CHECK(std::erase(names, name) == 1);
   CHECK(names == std::vector<std::string>{"step-00100000.safetensors", "step-100000000.safetensors"});
 
-  CHECK(what_it_throws<usage_error>([&] { save(s.list(), opt, {99999999, 0}, path); }) ==
+  CHECK(what_it_throws<usage_error>([&] { save(s.list(), opt, {99999999, 0}, path, as_file); }) ==
         "expected " + path +
             " to hold no checkpoint later than the one to be saved, of step 99999999, got "
             "step-100000000.safetensors: "
@@ -383,12 +385,12 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     trained<L> t{m};
     t.step();
     std::string const path = folder / "run";
-    save(t.list(), t.opt, {1, 0}, path);
+    save(t.list(), t.opt, {1, 0}, path, as_file);
     auto const before    = files::read(path + "/step-00000001.safetensors");
     std::string const by = m.world().size() == 1 ? "" : " (seen by process 0)";
     for (rlim_t room : {0ul, 100ul, 4096ul, before.size() - 1}) {
       small_disk const full{room};
-      CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path); }) ==
+      CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path, as_file); }) ==
             "expected to write the file " + path +
                 "/step-00000002.safetensors, got: File too large: make room; what was saved before is "
                 "untouched" +
@@ -399,12 +401,12 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     }
     t.spoil();
     CHECK(load(t.list(), t.opt, path).step == 1);
-    save(t.list(), t.opt, {2, 0}, path);
+    save(t.list(), t.opt, {2, 0}, path, as_file);
 
     files::write(folder / ("file" + std::to_string(m.rank())), "");
-    CHECK(what_it_throws<no_input>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0"); }) ==
+    CHECK(what_it_throws<no_input>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0", as_file); }) ==
           "expected " + folder / "file0" + " to be a folder of checkpoints, got: Not a directory" + by);
-    CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "no/where"); }) ==
+    CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "no/where", as_file); }) ==
           "expected to make the folder " + folder / "no/where" + ", got: No such file or directory" + by);
   };
   switch (boost::mpi::communicator{}.size()) {
@@ -421,7 +423,7 @@ TEST_CASE("killed while saving: the checkpoint before is the newest, and what wa
   small<alone> s{m};
   sgd opt;
   std::string const path = folder / "run";
-  save(s.list(), opt, {1, 0}, path);
+  save(s.list(), opt, {1, 0}, path, as_file);
   if (pid_t const child = fork(); child == 0) {  // it writes as `save` does, without MPI
     safetensors_writer file{path + "/step-00000002.safetensors", {}, {{"w", {"F32", {100}}}}};
     std::array<float, 50> half{};
@@ -437,7 +439,7 @@ TEST_CASE("killed while saving: the checkpoint before is the newest, and what wa
   CHECK(left[0] == "step-00000001.safetensors");
   CHECK_THAT(left[1], Catch::StartsWith("step-00000002.safetensors.") && Catch::EndsWith(".partial"));
   CHECK(load(s.list(), opt, path).step == 1);
-  save(s.list(), opt, {3, 0}, path);
+  save(s.list(), opt, {3, 0}, path, as_file);
   CHECK(files::names_in(path) ==
         std::vector<std::string>{"step-00000001.safetensors", "step-00000003.safetensors"});
 }
@@ -470,8 +472,8 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
   opt.step(s.list());
   std::string const path = folder / "run";
   std::string const file = path + "/step-00000002.safetensors";
-  save(s.list(), opt, {1, 21}, path);
-  save(s.list(), opt, {2, 21}, path);
+  save(s.list(), opt, {1, 21}, path, as_file);
+  save(s.list(), opt, {2, 21}, path, as_file);
   std::string const sound = files::read(file);
   auto const data         = sound.size() - 3 * (6 * 16 * 4 + 16 * 8);
   auto const flipped      = [&](std::size_t at) {
@@ -570,7 +572,7 @@ TEST_CASE("a sound file of something else is refused by name, shape and type, on
     std::string const path = folder / "run";
     std::string const file = path + "/step-00000001.safetensors";
     std::string const net  = folder / "net.safetensors";
-    save(s.list(), opt, {1, 21}, path);
+    save(s.list(), opt, {1, 21}, path, as_file);
     save(s.list(), net);
     parameter<float, L, in, out> w{m};
     parameter<double, L, in, hidden> wide{m};

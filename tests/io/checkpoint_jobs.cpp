@@ -13,6 +13,8 @@ using namespace fixture;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 /// A process that does f() and then lives on until it is killed: by a signal, or with this.
 class other_job {
 public:
@@ -122,7 +124,7 @@ TEST_CASE(
     std::string const unfinished = path + "/step-00000001.safetensors";
     auto const says              = [&] {
       try {
-        save(n.list(), opt, {2, 0}, path);
+        save(n.list(), opt, {2, 0}, path, as_file);
       } catch (usage_error const& e) {
         return std::string{e.what()};
       }

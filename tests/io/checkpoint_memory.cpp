@@ -1,5 +1,5 @@
-// What saving costs: the whole of an array on the process that writes, and nothing on the others; and arrays
-// of many pieces.
+// What saving costs: in parts one chunk; as a file the whole of an array on the process that writes, and
+// nothing on the others; and arrays of many pieces.
 #include <meshtf/io/checkpoint.hpp>
 
 #include <atomic>
@@ -14,6 +14,8 @@
 using namespace fixture;
 
 namespace {
+
+constexpr checkpoint_options as_file{.in_parts = false};
 
 /// The bytes of the largest block that `new` has given since it was set to 0.
 std::atomic<std::size_t> largest_block = 0;
@@ -71,11 +73,17 @@ TEST_CASE(
       m.world().barrier();
       extent const before = std::exchange(meshtf::detail::largest_count, count);
       largest_block       = 0;
-      save(n.list(), n.opt, {1, 0}, folder / "run");
+      save(n.list(), n.opt, {1, 0}, folder / "run", as_file);
       std::size_t const cost        = largest_block;
       meshtf::detail::largest_count = before;
       if (m.rank() == 0) CHECK(cost == whole);
       else CHECK(cost < 4096);
+      // in parts: a chunk on each
+      auto const chunk = std::exchange(meshtf::detail::chunk_bytes, std::uint64_t{64} << 10);
+      largest_block    = 0;
+      save(n.list(), n.opt, {2, 0}, folder / "run");
+      CHECK(largest_block == meshtf::detail::chunk_bytes);
+      meshtf::detail::chunk_bytes = chunk;
       m.world().barrier();
       std::string const path  = folder / "run/step-00000001.safetensors";
       std::string const saved = files::read(path);

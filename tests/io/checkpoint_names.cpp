@@ -8,6 +8,8 @@ using namespace fixture;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 template<Layout L>
 struct layer {
   parameter<float, L, in, hidden> weight;
@@ -80,17 +82,17 @@ TEST_CASE("files that call the only model 0 are loaded as before, with the optim
   opt.step(parameters(n));
   std::string const old = folder / "old";
   std::string const now = folder / "now";
-  save(parameters(named("0", n)), opt, {1, 2}, old);
-  save(parameters(n), opt, {1, 2}, now);
+  save(parameters(named("0", n)), opt, {1, 2}, old, as_file);
+  save(parameters(n), opt, {1, 2}, now, as_file);
   std::string const file = "/step-00000001.safetensors";
   REQUIRE(names_in(old + file).back() == "optimizer.second.0.first.weight");
   spoil(parameters(n));
   CHECK(load(parameters(n), other, old) == training_position{1, 2});
-  save(parameters(n), other, {1, 2}, folder / "again");
+  save(parameters(n), other, {1, 2}, folder / "again", as_file);
   CHECK((files::read(folder / "again" + file) == files::read(now + file)));
   spoil(parameters(n));
   load(n.parameters(), old);
-  save(parameters(n), other, {1, 2}, folder / "again");
+  save(parameters(n), other, {1, 2}, folder / "again", as_file);
   CHECK((files::read(folder / "again" + file) == files::read(now + file)));
   CHECK_THROWS_WITH(load(parameters(named("net", n)), old),
                     Catch::Contains("but '0.blocks.0.bias', F32 [16]; '0.blocks.0.weight', ") &&

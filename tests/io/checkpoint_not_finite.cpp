@@ -11,6 +11,8 @@ using files::said;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite  = std::numeric_limits<double>::infinity();
 
@@ -55,7 +57,7 @@ TEST_CASE(
       return found;
     };
     auto const save_as = [&](std::uint64_t step) {
-      return said(folder, [&] { save(n.list(), opt, {step, 0}, path); });
+      return said(folder, [&] { save(n.list(), opt, {step, 0}, path, as_file); });
     };
     auto const file     = [&](int step) { return "step-0000000" + std::to_string(step) + ".safetensors"; };
     auto const of_first = [&](std::string const& text) { return m.rank() == 0 ? text : none; };
@@ -90,7 +92,7 @@ TEST_CASE(
     CHECK(names() == std::vector{file(5), file(6)});
     std::fill_n(n.b.data(), n.b.size, infinite);
     n.b.handle()->written();
-    CHECK_THROWS_WITH(save(n.list(), opt, {6, 0}, path),
+    CHECK_THROWS_WITH(save(n.list(), opt, {6, 0}, path, as_file),
                       Catch::StartsWith("expected what replaces " + path + "/" + file(6) +
                                         " to be finite as it is, got 'b', which holds what is not"));
     CHECK(save_as(7) ==
@@ -107,7 +109,7 @@ TEST_CASE(
 
     std::string const other    = folder / "other";
     std::string const net_file = folder / "net.safetensors";
-    CHECK(said(folder, [&] { save(n.list(), {1, 0}, other); }) ==
+    CHECK(said(folder, [&] { save(n.list(), {1, 0}, other, as_file); }) ==
           of_first("meshtf: saved " + other + "/" + file(1) +
                    ", in which 'b' is not finite: no other checkpoint in the folder is\n"));
     CHECK(said(folder, [&] { save(n.list(), net_file); }) ==
@@ -125,9 +127,9 @@ TEST_CASE("an optimizer's state counts too, also where it is divided among repli
       opt.shard_state        = sharded;
       std::string const path = folder / (sharded ? "sharded" : "whole");
       n.step(opt, 0.5f);
-      CHECK(said(folder, [&] { save(n.list(), opt, {1, 0}, path); }).empty());
+      CHECK(said(folder, [&] { save(n.list(), opt, {1, 0}, path, as_file); }).empty());
       n.step(opt, 1e30f);  // whose square is not
-      std::string const text = said(folder, [&] { save(n.list(), opt, {2, 0}, path); });
+      std::string const text = said(folder, [&] { save(n.list(), opt, {2, 0}, path, as_file); });
       CHECK(text.empty() == (m.rank() != 0));
       if (m.rank() == 0)
         CHECK_THAT(text, Catch::Contains(

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
+#include <limits>
 #include <utility>
 
 #include <sys/resource.h>
@@ -22,6 +24,7 @@ struct columns : layout<two_by_two, split<width, cols>> {};  // rows hold the sa
 struct strips : layout<two_by_two, split<height, cols, rows>> {};
 
 constexpr checkpoint_options in_parts{.in_parts = true};
+constexpr checkpoint_options as_file{.in_parts = false};
 
 template<Layout L>
 struct net {
@@ -142,17 +145,17 @@ TEST_CASE("files and folders of parts in one folder: the newest is loaded, two s
       m.world().barrier();
       return files::names_in(folder.path());
     };
-    save(n.list(), n.opt, {1, 0}, folder.path());
+    save(n.list(), n.opt, {1, 0}, folder.path(), as_file);
     save(n.list(), n.opt, {2, 0}, folder.path(), in_parts);
     CHECK(names() == std::vector<std::string>{"step-00000001.safetensors", "step-00000002"});
     CHECK(load(n.list(), n.opt, folder.path()).step == 2);
-    save(n.list(), n.opt, {3, 0}, folder.path());
+    save(n.list(), n.opt, {3, 0}, folder.path(), as_file);
     CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003.safetensors"});
     CHECK(load(n.list(), n.opt, folder.path()).step == 3);
     save(n.list(), n.opt, {3, 1}, folder.path(), in_parts);
     CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003"});
     CHECK(load(n.list(), n.opt, folder.path()) == training_position{3, 1});
-    save(n.list(), n.opt, {3, 2}, folder.path());
+    save(n.list(), n.opt, {3, 2}, folder.path(), as_file);
     CHECK(names() == std::vector<std::string>{"step-00000002", "step-00000003.safetensors"});
     save(n.list(), n.opt, {4, 0}, folder.path(), in_parts);
     save(n.list(), n.opt, {5, 0}, folder.path(), in_parts);
@@ -239,6 +242,39 @@ TEST_CASE("a save that fails on one process fails on all, names the file, and le
   CHECK(files::names_in(folder.path()) == std::vector<std::string>{"step-00000001", "step-00000002"});
 }
 
+TEST_CASE("one that is not finite is saved and named, and the newest that is finite stays", "[4]") {
+  files::folder const folder;
+  auto& m = processes<two_by_two>();
+  net<columns> n{m};
+  auto const saves = [&](std::uint64_t step) {
+    return files::said(folder, [&] { save(n.list(), n.opt, {step, 0}, folder / "run", in_parts); });
+  };
+  CHECK(saves(1).empty());
+  float const before = n.w.data()[0];
+  if (m.rank() == 1) n.w.data()[0] = std::numeric_limits<float>::infinity();
+  for (std::uint64_t step : {2u, 3u, 4u}) {
+    std::string const said = saves(step);
+    if (m.rank() == 0)
+      CHECK(said ==
+            "meshtf: saved " + folder / "run/step-0000000" + std::to_string(step) +
+                ", in which 'w' is not finite: step-00000001 is the newest that is, and stays; to go on "
+                "from it delete those after it\n");
+    else CHECK(said.empty());
+  }
+  m.world().barrier();
+  CHECK(files::names_in(folder / "run") ==
+        std::vector<std::string>{"step-00000001", "step-00000003", "step-00000004"});
+  CHECK_THAT(files::said(folder, [&] { load(n.list(), n.opt, folder / "run"); }),
+             m.rank() == 0 ? Catch::Contains("in which 'w' is not finite: what goes on from it")
+                           : Catch::Contains(""));
+  n.w.data()[0] = before;
+  CHECK(saves(5).empty());
+  if (m.rank() == 1) n.w.data()[0] = std::numeric_limits<float>::infinity();
+  CHECK_THAT(what_it_throws([&] { save(n.list(), n.opt, {5, 0}, folder / "run", in_parts); }),
+             Catch::StartsWith("64 expected what replaces " + folder / "run/step-00000005" +
+                               " to be finite as it is, got 'w'"));
+}
+
 #if MESHTF_WITH_ZLIB
 TEST_CASE("a damaged part or manifest is found: the step before is loaded, and an explicit step is an error",
           "[1][4]") {
@@ -301,5 +337,43 @@ TEST_CASE("a damaged part or manifest is found: the step before is loaded, and a
   };
   if (boost::mpi::communicator{}.size() == 1) check.operator()<alone>();
   else check.operator()<strips>();
+}
+
+TEST_CASE("two thousand flipped bits are found, wherever they are", "[1]") {
+  files::folder const folder;
+  auto& m = processes<single>();
+  net<alone> n{m};
+  save(n.list(), {1, 0}, folder.path(), in_parts);
+  std::string const step = folder / "step-00000001";
+  auto const is_damaged  = [&] {
+    try {
+      detail::step_folder_reader{step, detail::step_folder_reader::read_manifest(step), ""}.verify(0, 1);
+    } catch (data_error const&) {
+      return true;
+    }
+    return false;
+  };
+  REQUIRE(!is_damaged());
+  std::uint64_t drawn = 1;
+  for (auto const& name : files::names_in(step)) {
+    std::string const path = step + "/" + name;
+    auto const size        = std::filesystem::file_size(path);
+    for (int i = 0; i < 1000; ++i) {
+      drawn           = drawn * 6364136223846793005u + 1442695040888963407u;
+      auto const at   = static_cast<std::streamoff>((drawn >> 33) % size);
+      auto const flip = [&] {
+        std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+        file.seekg(at);
+        int const byte = file.get();
+        file.seekp(at);
+        file.put(static_cast<char>(byte ^ 1 << (drawn >> 30) % 8));
+      };
+      flip();
+      INFO(name << ", bit " << (drawn >> 30) % 8 << " of byte " << at);
+      CHECK(is_damaged());
+      flip();
+    }
+  }
+  CHECK(!is_damaged());
 }
 #endif

@@ -14,6 +14,8 @@ using namespace fixture;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 template<Layout L>
 struct net {
   parameter<float, L, in, hidden> w;
@@ -62,7 +64,7 @@ TEST_CASE("a file of ours without a checksum is damaged, one of another program 
   net<alone> n{m};
   adam opt;
   std::string const path = folder / "step-00000001.safetensors";
-  save(n.list(), opt, {1, 0}, folder.path());
+  save(n.list(), opt, {1, 0}, folder.path(), as_file);
   std::string const sound = files::read(path);
   std::string const data(6 * 16 * 4, '\0');
   std::string const says =
@@ -115,7 +117,7 @@ TEST_CASE("a path that is a FIFO or a folder is not replaced by a file", "[1]") 
                       "expected to write the file " + path + ", got: it is " + what + end);
   CHECK(std::filesystem::is_fifo(fifo));
   adam opt;
-  CHECK_THROWS_WITH(save(n.list(), opt, {.step = 1}, fifo),
+  CHECK_THROWS_WITH(save(n.list(), opt, {.step = 1}, fifo, as_file),
                     Catch::Matchers::Contains("to be a folder of checkpoints, got: Not a directory"));
   CHECK_THROWS_WITH(load(n.list(), fifo), Catch::Matchers::Contains("got something that is not a file"));
 }
@@ -158,12 +160,12 @@ TEST_CASE("numbers that no optimizer has are refused, and nothing is loaded", "[
   for (double x : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     opt.left = x;
     std::filesystem::remove_all(folder / "run");
-    save(n.list(), opt, {1, 0}, folder / "run");
+    save(n.list(), opt, {1, 0}, folder / "run", as_file);
     CHECK_THAT(what_it_throws([&] { load(n.list(), opt, folder / "run"); }),
                Catch::Contains("as 'optimizer.left', got '"));
   }
   opt.left = -1e300;
-  save(n.list(), opt, {1, 0}, folder / "run");
+  save(n.list(), opt, {1, 0}, folder / "run", as_file);
   CHECK(what_it_throws([&] { load(n.list(), opt, folder / "run"); }) == "nothing");
 }
 

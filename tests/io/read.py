@@ -5,7 +5,9 @@ tests/io/written.cpp on 4 processes), and compares the checkpoint in it with wha
 The file is read as the format is published (https://github.com/huggingface/safetensors), with nothing but the standard library, and, where
 it is installed, with the package safetensors too. Exit status: 0 all is well, 1 it is not."""
 import array
+import itertools
 import json
+import math
 import os
 import struct
 import subprocess
@@ -33,10 +35,40 @@ def read(path):
     return arrays, about
 
 
+def read_parts(folder):
+    """The same of a checkpoint in parts: elements of boxes, and the hash of each chunk."""
+    with open(os.path.join(folder, "manifest.json")) as file:
+        manifest = json.load(file)
+    wholes = [[None] * math.prod(array["shape"]) for array in manifest["arrays"]]
+    for number, part in enumerate(manifest["parts"]):
+        path = os.path.join(folder, f"part-{number:05}-of-{len(manifest['parts']):05}.safetensors")
+        with open(path, "rb") as file:
+            data = file.read()
+        assert len(data) == part["bytes"], (path, len(data))
+        chunks = [data[i:i + manifest["chunk"]] for i in range(0, len(data), manifest["chunk"])]
+        if manifest["hash"] == "crc32":
+            assert ["%08x" % zlib.crc32(chunk) for chunk in chunks] == part["hashes"], path
+        held, _ = read(path)
+        for entry in part["arrays"]:
+            array, whole = manifest["arrays"][entry["array"]], wholes[entry["array"]]
+            first, last = entry["elements"]
+            kind, shape, elements = held[array["name"]]
+            assert kind == array["dtype"] and math.prod(shape) == len(elements) == last - first, (path, entry)
+            box = itertools.product(*(range(a, a + n) for a, n in zip(entry["first"], entry["extents"])))
+            for at, element in zip(itertools.islice(box, first, last), elements):
+                position = 0
+                for index, size in zip(at, array["shape"]):
+                    position = position * size + index
+                assert whole[position] is None, (path, entry)
+                whole[position] = element
+    assert all(None not in whole for whole in wholes), wholes
+    return {array["name"]: (array["dtype"], array["shape"], whole) for array, whole in zip(manifest["arrays"], wholes)}, manifest["metadata"]
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(sys.argv[1:] + [folder], check=True)
-        assert sorted(os.listdir(folder)) == [".lock", "step-00000012.safetensors"], os.listdir(folder)
+        assert sorted(os.listdir(folder)) == [".lock", "parts", "step-00000012.safetensors"], os.listdir(folder)
         path = os.path.join(folder, "step-00000012.safetensors")
         arrays, about = read(path)
 
@@ -64,6 +96,10 @@ def main():
             assert "%08x" % zlib.crc32(rest) == checksum, checksum
         assert about == {"format": "meshtf 1", "step": "12", "seed": "34", "optimizer": "adam", "optimizer.power1": "0.9",
                          "optimizer.power2": "0.999"}, about
+
+        in_parts, about_parts = read_parts(os.path.join(folder, "parts", "step-00000012"))
+        assert in_parts == arrays, in_parts
+        assert about_parts == about, about_parts
 
         try:
             from safetensors import safe_open

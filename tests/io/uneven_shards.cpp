@@ -25,6 +25,8 @@ using namespace meshtf;
 
 namespace {
 
+constexpr checkpoint_options as_file{.in_parts = false};
+
 // clang-format off
 struct four  : dim<4> {};
 struct five  : dim<5> {};
@@ -268,7 +270,7 @@ TEST_CASE("what a padded layout saves any other loads, and saves the same bytes"
   {  // one process, a model that has been trained
     model<alone> net{group_of<single>(), false};
     for (int i = 0; i < 2; ++i) net.step();
-    if (boost::mpi::communicator{}.rank() == 0) save(net.list(), net.opt, {2, 21}, original);
+    if (boost::mpi::communicator{}.rank() == 0) save(net.list(), net.opt, {2, 21}, original, as_file);
     boost::mpi::communicator{}.barrier();
   }
   std::string const saved = files::read(original + "/step-00000002.safetensors");
@@ -294,7 +296,7 @@ TEST_CASE("what a padded layout saves any other loads, and saves the same bytes"
       net.spoil(true);
       CHECK(load(net.list(), net.opt, to + "parts") == training_position{2, 21});
       net.spoil(false);
-      save(net.list(), net.opt, {2, 21}, to);
+      save(net.list(), net.opt, {2, 21}, to, as_file);
       m.world().barrier();
       CHECK(files::read(to + "/step-00000002.safetensors") == saved);
       auto const whole = to_global(net.f);
@@ -317,7 +319,7 @@ TEST_CASE("after load training under a padded layout goes on with the same bits"
       model<L> net{m, sharded};
       model<L> resumed{m, sharded};
       for (int i = 0; i < 2; ++i) net.step();
-      save(net.list(), net.opt, {2, 0}, path);
+      save(net.list(), net.opt, {2, 0}, path, as_file);
       resumed.spoil(true);
       load(resumed.list(), resumed.opt, path);
       for (int i = 0; i < 2; ++i) {

@@ -1,6 +1,8 @@
 // Saves a checkpoint for read.py, which knows what must be in it: written FOLDER, on 4 processes.
 #include <meshtf/io/checkpoint.hpp>
 
+#include <string>
+
 #include <meshtf/meshtf.hpp>
 
 struct in : meshtf::dim<6> {};
@@ -25,5 +27,7 @@ int main(int argc, char** argv) {
       m, xt::eval(xt::reshape_view(xt::arange(0.0f, 12.0f, 0.25f), {6, 8})));
   b               = meshtf::from_global<double, mixed, hidden>(m, xt::eval(xt::arange(0.0, 2.0, 0.25)));
   auto const list = parameters(named("layer.weight", w), named("layer.bias", b), named("t", t));
-  save(list, opt, {.step = 12, .seed = 34}, argv[1]);
+  save(list, opt, {.step = 12, .seed = 34}, argv[1], meshtf::checkpoint_options{.in_parts = false});
+  meshtf::detail::chunk_bytes = 256;
+  save(list, opt, {.step = 12, .seed = 34}, std::string{argv[1]} + "/parts");
 }

@@ -2,6 +2,7 @@
 // what is counted is what was promised. With MESHTF_LONG_ZOO of more numbers, each with both schedules and
 // with recomputation.
 // test: program pipeline
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -13,6 +14,8 @@
 namespace {
 
 using namespace pipelines;
+
+constexpr meshtf::checkpoint_options as_file{.in_parts = false};
 
 template<Layout L, class Training>
 void take_data(Training& t) {
@@ -179,14 +182,17 @@ TEST_CASE("a checkpoint of several stages is that of one, and any number of stag
   }
   auto const by_four = folder("four");
   auto const by_one  = folder("one") + std::to_string(m.rank());
-  save(parameters(four.model_), four.opt, {2, 1}, by_four);
-  save(parameters(one.model_), one.opt, {2, 1}, by_one);
+  save(parameters(four.model_), four.opt, {2, 1}, by_four, as_file);
+  save(parameters(one.model_), one.opt, {2, 1}, by_one, as_file);
   communicator{}.barrier();
   auto const bytes = [](std::string const& path) {
     std::ifstream file{path + "/step-00000002.safetensors", std::ios::binary};
     return std::string{std::istreambuf_iterator<char>{file}, {}};
   };
   CHECK(!bytes(by_one).empty());
+  // in parts, the four stages write what each has, and one process reads all
+  save(parameters(four.model_), four.opt, {3, 1}, by_four);
+  CHECK(std::filesystem::exists(by_four + "/step-00000003/part-00003-of-00004.safetensors"));
   CHECK(bytes(by_four) == bytes(by_one));
   training<piped<4>, 4> again{m};
   training<piped<1>, 4> again_alone{solo};

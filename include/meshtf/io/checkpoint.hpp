@@ -28,7 +28,7 @@ struct checkpoint_options {
   /// that is killed, or a disk that fails on one process, leaves the earlier checkpoints intact.
   ///
   /// A checkpoint of the same step is left as it is if it is equal, and else exchanged for the new one.
-  bool in_parts = false;
+  bool in_parts = true;
 };
 
 namespace detail {
@@ -86,6 +86,13 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
 }
 
 template<class List, class Optimizer>
+void save_step(List const& list, Optimizer const& opt, training_position const& position,
+               std::string const& folder, checkpoint_options const& options) {
+  if (options.in_parts) save_in_parts(list, opt, position, folder);
+  else save_to(list, opt, &position, folder);
+}
+
+template<class List, class Optimizer>
 training_position load_from(List const& list, Optimizer& opt, std::string const& path) {
   if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path, not_renamed{});
   else return {};
@@ -113,7 +120,7 @@ training_position save_to(Arguments const&...) {
 }
 
 template<class... Arguments>
-void save_in_parts(Arguments const&... arguments) {
+void save_step(Arguments const&... arguments) {
   save_to(arguments...);
 }
 
@@ -137,19 +144,19 @@ training_position load_renamed(Arguments const&... arguments) {
 ///     meshtf::save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
 ///     auto const position = meshtf::load(parameters(net), opt, "run1");
 ///
-/// Every process calls it, between two steps. Process 0 writes one safetensors file,
-/// `folder`/step-00000200.safetensors: the parameters as whole arrays under their names in the list, the
-/// optimizer's arrays as "optimizer.first.NAME" ..., and, as metadata, the position and the optimizer's
-/// numbers. The file does not depend on the layout. Arrays are gathered on process 0 one at a time; process 0
-/// needs memory for one whole array, the others need none.
+/// Every process calls it, between two steps. Each writes what it has of the arrays into one folder,
+/// `folder`/step-00000200: the parameters under their names in the list, the optimizer's arrays as
+/// "optimizer.first.NAME" ..., and, as metadata, the position and the optimizer's numbers. It takes a process
+/// the memory of one chunk of 1 MiB. `options` say otherwise: then process 0 writes one safetensors file,
+/// `folder`/step-00000200.safetensors, which does not depend on the layout, for other programs. Arrays are
+/// gathered on process 0 one at a time; process 0 needs memory for one whole array, the others need none.
 ///
-/// The file gets its name when all of it is on disk, so a job that is killed, or a disk that fills up, leaves
-/// the earlier checkpoints intact. After that, the two newest stay and older ones are removed: a folder is
-/// for one run, and needs space for three
-/// checkpoints. A checkpoint of the same step is replaced.
+/// A checkpoint gets its name when all of it is on disk, so a job that is killed, or a disk that fills up,
+/// leaves the earlier checkpoints intact. After that, the two newest stay and older ones are removed: a
+/// folder is for one run, and needs space for three checkpoints. A checkpoint of the same step is replaced.
 ///
 /// If an array holds a value that is not finite (a NaN of one bad batch is in all arrays a step later), the
-/// file is still written, process 0 says so in one line on stderr, and the metadata name the array as
+/// checkpoint is still written, process 0 says so in one line on stderr, and the metadata name the array as
 /// "not_finite". The newest finite checkpoint then stays too, however many follow that are not finite.
 ///
 /// From its first `save` until it ends, a job has the folder to itself, by a kernel lock on the file
@@ -162,8 +169,7 @@ training_position load_renamed(Arguments const&... arguments) {
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position,
           std::string const& folder, checkpoint_options const& options = {}) {
-  if (options.in_parts) detail::save_in_parts(list, opt, position, folder);
-  else detail::save_to(list, opt, &position, folder);
+  detail::save_step(list, opt, position, folder, options);
 }
 
 /// The same for a program that has no optimizer, or one without state of its own.
