@@ -87,6 +87,16 @@ struct dim_pairs {
   friend constexpr bool operator==(dim_pairs const&, dim_pairs const&) = default;
 };
 
+/// Two dimensions that change places: `result` stands for `first` in a value that has `second` too. It is
+/// whole where an axis splits both, and elsewhere split as `first`. Each is one bit.
+struct exchanged_dims {
+  dim_set first  = 0;
+  dim_set second = 0;
+  dim_set result = 0;
+
+  friend constexpr bool operator==(exchanged_dims const&, exchanged_dims const&) = default;
+};
+
 /// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If
 /// there are `pairs`, whose dimensions these are: only if the two of some pair are split over different axes,
 /// or only if those of all are split alike.

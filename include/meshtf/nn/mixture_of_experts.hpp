@@ -57,18 +57,17 @@ struct no_linear {
 /// How what groups have for each expert gets to the experts. Where an axis splits both, they change places in
 /// one all-to-all; where experts are whole, every process has all of them, and nothing moves.
 template<class L, class Groups, class Experts>
-struct exchange {
-  // an axis of one process counts too: it splits at most one dimension of a tensor
-  static constexpr bool places =
-      (placed_under<L, Groups>.over.set() & placed_under<L, Experts>.over.set()) != 0;
-  using groups = std::conditional_t<places, all_of<Groups>, Groups>;
+struct exchange : meshtf::detail::exchange_under<L, Groups, Experts> {
+  using groups = typename meshtf::detail::exchange_under<L, Groups, Experts>::type;
+  using meshtf::detail::exchange_under<L, Groups, Experts>::places;
 
   static constexpr auto there(auto const& x, std::source_location at) {
-    if constexpr (places) return rename<Groups, all_of<Groups>, all_of<Experts>, Experts>(x, at);
+    exchange::note(x.machine());
+    if constexpr (places) return rename<Groups, groups, all_of<Experts>, Experts>(x, at);
     else return rename<all_of<Experts>, Experts>(x, at);
   }
   static constexpr auto back(auto const& z, std::source_location at) {
-    if constexpr (places) return rename<all_of<Groups>, Groups, Experts, all_of<Experts>>(z, at);
+    if constexpr (places) return rename<groups, Groups, Experts, all_of<Experts>>(z, at);
     else return rename<Experts, all_of<Experts>>(z, at);
   }
 };

@@ -56,6 +56,7 @@ public:
       : record_(record), l_(numbers_of_mesh<M>()), states_(new state[std::size_t{1} << Record::dims]) {
     l_.know(Record::sizes);
     l_.pads = pads;
+    searched &= ~record.followers();
     for (dim_set dims = 0;; dims = (dims - searched) & searched) {  // all subsets
       state s;
       bool can_be = true;
@@ -120,6 +121,10 @@ private:
   constexpr void choose(int position, int before, int same, extent members, packed_layout so_far,
                         F const& f) {
     if (position == axis_count_) {
+      if (record_.exchanged_count != 0) {
+        record_.complete(l_);
+        if (!can_be_placed(record_, l_)) return;
+      }
       if (parts_reach(record_, l_) == obstacle::none &&
           (l_.pads == 0 || cuts_fit(record_, l_) == obstacle::none))
         f(l_, so_far, members);

@@ -243,6 +243,10 @@ struct step_record {
   small_array<extent, max_axes> reach{};     // ... so many at most: a part has no fewer
   small_array<dim_set, max_axes> in_turn{};  // ... while none of these is split
 
+  static constexpr std::size_t max_exchanged = 2;
+  small_array<exchanged_dims, max_exchanged> exchanged{};  // that change places, and what follows from it
+  std::size_t exchanged_count = 0;
+
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
   static constexpr extent size_of(int dim) { return sizes[static_cast<std::size_t>(dim)]; }
@@ -303,6 +307,29 @@ struct step_record {
       throw "meshtf: the memory of this program has more peaks than a record holds (96)";
     moments[left++] = m;
     moment_count    = left;
+  }
+
+  constexpr void note(exchanged_dims const& wanted) {
+    for (std::size_t i = 0; i < exchanged_count; ++i)
+      if (exchanged[i] == wanted) return;
+    static_assert(max_exchanged == 2);  // as the message says
+    if (exchanged_count == max_exchanged)
+      throw "meshtf: this program exchanges more pairs of dimensions than a record holds (2)";
+    exchanged[exchanged_count++] = wanted;
+  }
+  /// The dimensions whose axes follow from those of others.
+  constexpr dim_set followers() const {
+    dim_set all = 0;
+    for (std::size_t i = 0; i < exchanged_count; ++i) all |= exchanged[i].result;
+    return all;
+  }
+  /// Splits these as follows.
+  constexpr void complete(layout_numbers& l) const {
+    for (std::size_t i = 0; i < exchanged_count; ++i) {
+      axis_set const over = l.over[std::countr_zero(exchanged[i].first)];
+      bool const meet     = (over & l.over[std::countr_zero(exchanged[i].second)]) != 0;
+      l.put(std::countr_zero(exchanged[i].result), meet ? axis_set{0} : over);
+    }
   }
 
   /// The elements of `seen` become those of `parts`, outermost first, and stay in place. So the first part

@@ -304,6 +304,7 @@ using record_verdict = typename detail::splits_undecided_dims<decltype(detail::r
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   l.know(record.sizes);
+  record.complete(l);
   switch (detail::obstacle_under(record, l)) {  // literals: compilers show the line of a throw, not its value
     case detail::obstacle::none: break;
     case detail::obstacle::needs_whole_dim:

@@ -158,6 +158,9 @@ public:
       constrain(elements_stay<1>{{2, pairs.first[i]}, {{{2, pairs.second[i]}}}});
   }
 
+  /// The layout of the third follows from those of the others.
+  constexpr void constrain(exchanged_dims const& dims) { record_.note(dims); }
+
   /// The elements of these pairs move unless they are split alike.
   constexpr void move_between(dim_pairs const& pairs) {
     record_.moved |= pairs.dims();

@@ -211,7 +211,8 @@ struct search_over<shape<D...>, candidates<L...>, true> {
     static_assert((std::same_as<typename L::mesh_type, M> && ...),
                   "meshtf: these layouts are for another mesh");
     int number = 0;
-    for (layout_numbers const& l : {numbers_under<actual<L>, shape<D...>>::value...}) {
+    for (layout_numbers l : {numbers_under<actual<L>, shape<D...>>::value...}) {
+      record.complete(l);
       if (can_be_placed(record, l)) f(l, packed(l.over), 1, number);
       ++number;
     }
@@ -267,10 +268,11 @@ constexpr ranking<M, shape<D...>, Max> rank_layouts(step_record<D...> const& rec
   if constexpr (accepted<typename search::objection>) {
     detail::growing<detail::found_layouts> found;
     detail::growing<detail::found_layouts> kept;
-    extent placed    = 0;
-    extent too_large = 0;
+    extent placed       = 0;
+    extent too_large    = 0;
+    dim_set const split = search::searched | record.followers();
     {
-      detail::layout_seconds<M, step_record<D...>> seconds_of(record, search::searched, objective.machine);
+      detail::layout_seconds<M, step_record<D...>> seconds_of(record, split, objective.machine);
       search::template for_each<M>(
           record, [&](layout_numbers const& l, detail::packed_layout p, extent members, int number) {
             placed += members;
@@ -278,14 +280,16 @@ constexpr ranking<M, shape<D...>, Max> rank_layouts(step_record<D...> const& rec
           });
     }
     {
-      detail::layout_peak<M, step_record<D...>> peak_of(record, search::searched);
+      detail::layout_peak<M, step_record<D...>> peak_of(record, split);
       auto* const order = new int[static_cast<std::size_t>(found.size()) + 1];
       detail::sort_by_seconds(found.data(), found.size(), order);
       // the peak is computed from the fastest on, until the ranking is full
       for (int i = 0; i < found.size(); ++i) {
         detail::found_layouts f = found[order[i]];
         if (kept.size() >= int{Max} && f.seconds != kept[kept.size() - 1].seconds) break;
-        f.peak = peak_of(detail::numbers_from<M>(f.first, record.sizes));
+        layout_numbers l = detail::numbers_from<M>(f.first, record.sizes);
+        record.complete(l);
+        f.peak = peak_of(l);
         if (f.peak > objective.memory) too_large += f.members;
         else
           search::template for_each_like<M>(record, f.first, [&](detail::packed_layout p) {

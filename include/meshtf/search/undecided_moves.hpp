@@ -328,6 +328,19 @@ struct renaming<undecided_layout<Open...>, shape<D...>, shape<F...>, shape<T...>
   }
 };
 
+// Both ways are one program, whose parts differ, if the record leaves open the dimension for it.
+template<class... Open, class A, class B>
+struct exchange_under<undecided_layout<Open...>, A, B> {
+  using name                      = exchanged_dim<A, B>;
+  static constexpr dim_set result = opened<name, Open...>.open;
+  static constexpr bool places = result != 0 && opened<A, Open...>.open != 0 && opened<B, Open...>.open != 0;
+  using type                   = std::conditional_t<places, name, A>;
+  static constexpr void note(auto& m) {
+    if constexpr (places)
+      m.constrain(exchanged_dims{opened<A, Open...>.open, opened<B, Open...>.open, result});
+  }
+};
+
 template<class... Open>
 struct relocation_under<undecided_layout<Open...>> {
   template<class Z, class To, class X>

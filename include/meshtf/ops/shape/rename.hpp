@@ -10,7 +10,23 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// `A` in a tensor that has `B`, after both have changed places: a rename made parts of `B` out of parts of
+/// `A`. It is whole where an axis splits both, and elsewhere split as `A`. No layout names it. A record does,
+/// so that a search prices both: `record<training, batch, experts, groups, exchanged_dim<groups, experts>>`.
+template<Dimension A, Dimension B>
+struct exchanged_dim : dim<A::size> {};
+
 namespace detail {
+
+/// What `A` is called in a tensor that has `B`, after both have changed places, and whether they do under
+/// `L`. The search has another way (search/undecided_moves.hpp).
+template<class L, class A, class B>
+struct exchange_under {
+  // an axis of one process counts too: it splits at most one dimension of a tensor
+  static constexpr bool places = (placed_under<L, A>.over.set() & placed_under<L, B>.over.set()) != 0;
+  using type                   = std::conditional_t<places, exchanged_dim<A, B>, A>;
+  static constexpr void note(auto&) {}
+};
 
 /// Errors: `software_error` if there are fewer elements of `From` than of `To`.
 template<class From, class To, class Machine>
