@@ -1,5 +1,8 @@
 // What a mixture of experts sends: two all-to-alls in each pass, of what the groups of a process have for all
-// experts, and nothing else. The compiler promises it and MPI sees it.
+// experts, and nothing else. The compiler promises it and MPI sees it, and `explain` says why.
+#include <string_view>
+
+#include <meshtf/explain/explain.hpp>
 #include <meshtf/nn/mixture_of_experts.hpp>
 
 #include "compare.hpp"
@@ -55,6 +58,19 @@ constexpr bool exchanges(Cost const& cost, extent processes) {
   return alike;
 }
 
+/// The lines of all-to-alls in an explanation that end with `why`.
+constexpr int all_to_alls(std::string_view text, std::string_view why) {
+  int found = 0;
+  while (!text.empty()) {
+    std::string_view const line = text.substr(0, text.find('\n'));
+    found += line.find(" all_to_all ") != line.npos && line.ends_with(why) ? 1 : 0;
+    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+  }
+  return found;
+}
+constexpr std::string_view there = ": rows goes from groups to experts";
+constexpr std::string_view back  = ": rows goes from experts to groups";
+
 template<class L>
 void check() {
   static constexpr auto promised = dry_run<L>(passes{});
@@ -72,6 +88,8 @@ TEST_CASE("a mixture of experts sends two all-to-alls in each pass and nothing e
   static constexpr auto by_line = dry_run<spread>(passes{});
   static_assert(exchanges(by_line, 4));
   static_assert(by_line.calls() == 4 + 1 && by_line.calls<collective::all_reduce>() == 1);
+  static_assert(all_to_alls(explain(by_line).view(), there) == 2 &&
+                all_to_alls(explain(by_line).view(), back) == 2);
   static constexpr auto by_square = dry_run<over_both>(passes{});
   static_assert(exchanges(by_square, 4) && by_square.calls() == 4 + 1);
   check<spread>();
