@@ -305,7 +305,9 @@ def convolution_tables():
             ("images", "Networks of convolutions", "A block of ResNet-18 (8 images, forward and back) and the training step of `examples/images` (128 images), "
              "in turn with\nPyTorch. On 2 cores, meshtf has 2 processes that split the batch, and PyTorch has 2 threads."),
             ("attention", "Attention", "One call of one thread: batch, heads, length, depth. PyTorch's is `scaled_dot_product_attention`; the time is that "
-             "of\nthe processor.")):
+             "of\nthe processor."),
+            ("experts", "A layer of experts", "Forward and backward, 2,048 tokens of 256, two of 8 experts of 1,024 for each: gather, products of each expert and "
+             "scatter\nin `torch` operations, on the same values, one thread each; the time is that of the processor.")):
         here = [r for r in beside if r["table"] == name]
         if here:
             add("", f"## {title}", "", words + " A ratio is ours to PyTorch's.")
