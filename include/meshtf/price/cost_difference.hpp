@@ -117,7 +117,7 @@ private:
 
   figures all_{};
   std::array<figures, max_axes> by_axis_{};
-  std::array<extent, 8> by_kind_{};
+  std::array<extent, static_cast<std::size_t>(collective::hand_on) + 1> by_kind_{};
   extent flops_;
   extent elementwise_flops_;
   extent bytes_touched_;
