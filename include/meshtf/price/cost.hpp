@@ -55,6 +55,7 @@ struct call_run {
   std::size_t first  = 0;
   std::size_t length = 0;
   extent times       = 1;
+  computed_work less{};  // with each time less is computed while a call that goes on is in flight
 };
 
 /// A local maximum of live memory: the call that asked last, how many bytes it asked for, and how many lived
@@ -151,7 +152,7 @@ public:
   /// f(call) for every call in the order in which they are made, each as often as it is made.
   template<class F>
   constexpr void for_each_call(F const& f) const {
-    for (next_call c{*this}; c; ++c) f(*c);
+    for (next_call c{*this}; c; ++c) c.hand_to(f);
   }
 
   /// Modelled seconds of the step. The model and its limits: docs/cost.md.
@@ -193,7 +194,8 @@ public:
       throw "meshtf: this sum of costs makes more calls than cost<M> holds";
     for (std::size_t i = 0; i < b.count_; ++i) sum.calls_[a.count_ + i] = b.calls_[i];
     for (std::size_t r = 0; r < b.run_count_; ++r)
-      sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times};
+      sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times,
+                                     b.runs_[r].less};
     sum.count_ += b.count_;
     sum.run_count_ += b.run_count_;
     sum.kernels_ += b.kernels_;
@@ -308,6 +310,14 @@ private:
 
     constexpr explicit operator bool() const { return run < all.run_count_; }
     constexpr collective_call const& operator*() const { return all.calls_[all.runs_[run].first + position]; }
+    template<class F>
+    constexpr void hand_to(F const& f) const {
+      call_run const& now = all.runs_[run];
+      if (turn == 0 || now.less == computed_work{} || (**this).until.is_nothing()) return f(**this);
+      collective_call call = **this;
+      call.until           = call.until.whole() - turn * now.less;
+      f(call);
+    }
     constexpr next_call& operator++() {
       if (++position < all.runs_[run].length) return *this;
       position = 0;

@@ -25,6 +25,13 @@ struct computed_work {
   friend constexpr computed_work operator-(computed_work const& a, computed_work const& b) {
     return {a.flops - b.flops, a.passed - b.passed};
   }
+  friend constexpr computed_work operator+(computed_work const& a, computed_work const& b) {
+    return {a.flops + b.flops, a.passed + b.passed};
+  }
+  friend constexpr computed_work operator*(extent n, computed_work const& a) {
+    return {n * a.flops, n * a.passed};
+  }
+  friend constexpr bool operator==(computed_work const&, computed_work const&) = default;
 };
 
 /// The same in one number, with the precision of a float: a cost has thousands of them, and a compiler counts
@@ -41,6 +48,10 @@ public:
   /// Bytes of everything else.
   constexpr double passed() const { return number(both_); }
   constexpr bool is_nothing() const { return both_ == 0; }
+  /// In whole numbers, which are rounded if they have more than 24 bits.
+  constexpr computed_work whole() const {
+    return {static_cast<extent>(flops()), static_cast<extent>(passed())};
+  }
   constexpr double seconds(machine_model const& machine) const {
     return flops() / machine.flops_per_second + passed() / machine.memory_bytes_per_second;
   }
@@ -56,57 +67,86 @@ private:
 
 namespace detail {
 
-/// The seconds of messages during which the process computes.
+/// The times of a program's collectives, some of which go on while it computes.
 ///
 /// `gathers_ahead`: the prefetch distance k of weights that are kept in parts. A gather of weights may begin
-/// where the k-th gather before it was made, and a sum of their gradients goes on until the step ends.
+/// where the k-th gather before it was made, and a sum of their gradients goes on until the end.
 ///
 /// There are two resources, the processor and the network; each takes one thing after the other, in the order
 /// in which the program begins them. A collective that blocks makes the processor wait for its end; one that
 /// goes on makes it wait where the program needs the result.
-template<class Cost>
-constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, int gathers_ahead) {
+class message_times {
+public:
+  constexpr message_times(machine_model const& machine, int gathers_ahead)
+      : machine_{machine}, gathers_ahead_{gathers_ahead} {}
+
+  /// The program computes before the next call.
+  constexpr void compute(double seconds) { computed_ += seconds; }
+  /// It calls a collective that takes so many seconds.
+  constexpr void begin(auto const& call, double takes) {
+    wait_for_those_needed(computed_);
+    bool const of_weights = gathers_ahead_ > 0 && call.why != nullptr && call.why->of_weights;
+    double begin          = computed_ + waited_;
+    if (of_weights && call.kind == collective::all_gather) begin = prefetched(begin);
+    if (begin < network_) begin = network_;
+    messages_ += takes;
+    network_ = begin + takes;
+    if (of_weights && call.kind == collective::reduce_scatter) return;
+    if (call.until.is_nothing()) wait({computed_, network_});
+    else begun_.push_back({computed_ + call.until.seconds(machine_), network_});
+  }
+  /// The seconds that the program has computed and waited, when nothing that goes on is needed.
+  constexpr double passed() {
+    wait_for_those_needed(computed_);
+    return computed_ + waited_;
+  }
+  /// The seconds of messages during which the program computes, if it ends when it has computed for so many
+  /// seconds in all.
+  constexpr double hidden(double end) {
+    wait_for_those_needed(end);
+    for (; next_ < begun_.size(); ++next_) wait(begun_[next_]);  // rounding
+    wait({end, network_});
+    return messages_ - waited_;
+  }
+
+private:
   struct in_flight {
     double needed;  // in seconds of computing alone
     double end;
   };
-  unchecked_vector<in_flight> begun{};
-  unchecked_vector<in_flight> gathers{};  // when each was needed
-  std::size_t next         = 0;
-  double computed          = 0;
-  double waited            = 0;  // by the processor
-  double network           = 0;  // free from then on
-  double messages          = 0;
-  double const end_of_step = computed_work{cost.flops(), cost.elementwise_bytes()}.seconds(machine);
-  auto const wait          = [&](in_flight const& call) {
-    if (double const moment = call.needed + waited; call.end > moment) waited += call.end - moment;
-  };
-  auto const wait_for_those_needed = [&](double moment) {
-    for (; next < begun.size() && begun[next].needed <= moment; ++next) wait(begun[next]);
-  };
-  auto const prefetched = [&](double now) {
-    auto const ahead = static_cast<std::size_t>(gathers_ahead);
-    gathers.push_back({now, 0});
-    return gathers.size() <= ahead ? 0 : gathers[gathers.size() - 1 - ahead].needed;
-  };
+
+  constexpr void wait(in_flight const& call) {
+    if (double const moment = call.needed + waited_; call.end > moment) waited_ += call.end - moment;
+  }
+  constexpr void wait_for_those_needed(double moment) {
+    for (; next_ < begun_.size() && begun_[next_].needed <= moment; ++next_) wait(begun_[next_]);
+  }
+  constexpr double prefetched(double now) {
+    auto const ahead = static_cast<std::size_t>(gathers_ahead_);
+    gathers_.push_back(now);
+    return gathers_.size() <= ahead ? 0 : gathers_[gathers_.size() - 1 - ahead];
+  }
+
+  machine_model machine_;
+  int gathers_ahead_;
+  unchecked_vector<in_flight> begun_{};
+  unchecked_vector<double> gathers_{};  // when each was needed
+  std::size_t next_ = 0;
+  double computed_  = 0;
+  double waited_    = 0;  // by the processor
+  double network_   = 0;  // free from then on
+  double messages_  = 0;
+};
+
+/// The seconds of a program's messages during which it computes.
+template<class Cost>
+constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, int gathers_ahead) {
+  message_times times{machine, gathers_ahead};
   cost.for_each_call([&](auto const& call) {
-    computed += call.since.seconds(machine);
-    wait_for_those_needed(computed);
-    bool const of_weights = gathers_ahead > 0 && call.why != nullptr && call.why->of_weights;
-    double const takes    = Cost::seconds_of(call, machine);
-    double begin          = computed + waited;
-    if (of_weights && call.kind == collective::all_gather) begin = prefetched(begin);
-    if (begin < network) begin = network;
-    messages += takes;
-    network = begin + takes;
-    if (of_weights && call.kind == collective::reduce_scatter) return;
-    if (call.until.is_nothing()) wait({computed, network});
-    else begun.push_back({computed + call.until.seconds(machine), network});
+    times.compute(call.since.seconds(machine));
+    times.begin(call, Cost::seconds_of(call, machine));
   });
-  wait_for_those_needed(end_of_step);
-  for (; next < begun.size(); ++next) wait(begun[next]);  // rounding
-  wait({end_of_step, network});
-  return messages - waited;
+  return times.hidden(computed_work{cost.flops(), cost.elementwise_bytes()}.seconds(machine));
 }
 
 }  // namespace detail

@@ -14,16 +14,32 @@ namespace detail {
 
 constexpr bool are_on_a_line(extent one, extent two, extent three) { return three - two == two - one; }
 
+/// Whether two amounts of work are the same but for the rounding of `rounded_work`.
+constexpr bool near(computed_work const& a, computed_work const& b) {
+  auto const within = [](extent x, extent y) {
+    extent const apart = x < y ? y - x : x - y;
+    return apart <= 2 || apart <= (x < y ? y : x) >> 21;
+  };
+  return within(a.flops, b.flops) && within(a.passed, b.passed);
+}
+constexpr bool are_on_a_line(rounded_work const& one, rounded_work const& two, rounded_work const& three) {
+  return near(one.whole() + three.whole(), two.whole() + two.whole());
+}
+
+/// If calls go on while the process computes, `Overlap` asks that what is computed around them grows, too.
+template<bool Overlap>
 struct growing_calls {
   static constexpr bool alike(collective_call const& x, collective_call const& y) {
-    return x.count == y.count && of_one_line(x, y);
+    return x.count == y.count && of_one_line(x, y) && (!Overlap || near(x.since.whole(), y.since.whole()));
   }
   static constexpr bool stays(collective_call const& x, collective_call const& y, collective_call const& z) {
-    return alike(x, y) && alike(x, z);
+    return x.count == y.count && x.count == z.count && grows(x, y, z);
   }
   /// The message of a bucket that holds more.
   static constexpr bool grows(collective_call const& x, collective_call const& y, collective_call const& z) {
-    return are_on_a_line(x.count, y.count, z.count) && of_one_line(x, y) && of_one_line(x, z);
+    return are_on_a_line(x.count, y.count, z.count) && of_one_line(x, y) && of_one_line(x, z) &&
+           (!Overlap ||
+            (are_on_a_line(x.since, y.since, z.since) && are_on_a_line(x.until, y.until, z.until)));
   }
 
 private:
@@ -82,6 +98,43 @@ constexpr collective_call longer_message(collective_call const& three, extent co
   return call;
 }
 
+/// What is computed around the calls of n blocks, from those of one, two and three.
+class grown_work {
+public:
+  constexpr explicit grown_work(extent n) : n_{n} {}
+
+  /// Whether all is known of the pieces.
+  constexpr explicit operator bool() const { return fits_; }
+  /// Around a call that is made once.
+  constexpr void of_entry(collective_call& call, collective_call const& two, collective_call const& three) {
+    call.since = grown(two.since, three.since);
+    call.until = grown(two.until, three.until);
+  }
+  constexpr void begin_piece() { less_ = {}, first_ = true; }
+  /// Around a call of a piece, which comes twice with three blocks.
+  constexpr void of_piece(collective_call& call, collective_call const& two, collective_call const& first,
+                          collective_call const& second) {
+    if (two.until.is_nothing() && first.until.is_nothing() && second.until.is_nothing()) return;
+    call.until               = grown(two.until, first.until);
+    computed_work const less = first.until.whole() - second.until.whole();
+    if (first_) less_ = less;
+    fits_  = fits_ && near(less + first.until.whole(), less_ + first.until.whole());
+    first_ = false;
+  }
+  /// `call_run::less` of the piece.
+  constexpr computed_work less() const { return less_; }
+
+private:
+  constexpr rounded_work grown(rounded_work const& two, rounded_work const& three) const {
+    return three.whole() + (n_ - 3) * (three.whole() - two.whole());
+  }
+
+  extent n_;
+  bool fits_  = true;
+  bool first_ = true;
+  computed_work less_{};
+};
+
 /// A friend of `cost`. clang 16 does not accept a function with a concept as a friend.
 struct repetition {
   template<Mesh M, std::size_t Capacity>
@@ -100,30 +153,10 @@ struct repetition {
     if (n == 3) return three;
     all result;
 
-    // the calls: those of one block come once, the pieces between them n - 1 times
-    detail::grown_list<collective_call, detail::growing_calls> const calls{
-        one.collectives(), two.collectives(), three.collectives()};
-    if (!calls) throw "meshtf: repeat: the calls with three blocks do not follow from those with one and two";
-    auto const put = [&result](collective_call const& call) {
-      if (result.count_ == Capacity)
-        throw "meshtf: the blocks make more collectives than cost<M> holds (4096)";
-      result.calls_[result.count_++] = call;
-    };
-    std::size_t begun     = 0;
-    auto const end_of_run = [&](extent times) {
-      result.note(call_run{begun, result.count_ - begun, times});
-      begun = result.count_;
-    };
-    calls.for_each(
-        [&](collective_call const& x, collective_call const& y, collective_call const& z) {
-          put(x.count == y.count ? x : detail::longer_message<M>(z, z.count + (n - 3) * (z.count - y.count)));
-        },
-        [&](auto const& piece) {
-          end_of_run(1);
-          for (std::size_t k = 0; k < piece.length; ++k) put(two.calls_[piece.first + k]);
-          end_of_run(n - 1);
-        });
-    end_of_run(1);
+    bool const overlaps = three.overlaps_ && put_calls<true>(result, n, one, two, three);
+    if (!overlaps && !put_calls<false>(result, n, one, two, three))
+      throw "meshtf: repeat: the calls with three blocks do not follow from those with one and two";
+    result.overlaps_ = overlaps;
 
     auto const line = [&](auto figure) {
       result.*figure = detail::on_a_line(n, one.*figure, two.*figure, three.*figure);
@@ -184,6 +217,46 @@ struct repetition {
     }
     return result;
   }
+
+private:
+  /// The calls: those of one block come once, the pieces between them n - 1 times. Whether they follow from
+  /// those of one, two and three blocks; if `Overlap`, also what is computed around them.
+  template<bool Overlap, Mesh M, std::size_t Capacity>
+  static constexpr bool put_calls(cost<M, Capacity>& result, extent n, cost<M, Capacity> const& one,
+                                  cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
+    detail::grown_list<collective_call, detail::growing_calls<Overlap>> const calls{
+        one.collectives(), two.collectives(), three.collectives()};
+    if (!calls) return false;
+    result.count_ = result.run_count_ = 0;
+    auto const put                    = [&result](collective_call const& call) -> collective_call& {
+      if (result.count_ == Capacity)
+        throw "meshtf: the blocks make more collectives than cost<M> holds (4096)";
+      return result.calls_[result.count_++] = call;
+    };
+    std::size_t begun     = 0;
+    auto const end_of_run = [&](extent times, computed_work const& less = {}) {
+      result.note(call_run{begun, result.count_ - begun, times, less});
+      begun = result.count_;
+    };
+    detail::grown_work around{n};
+    calls.for_each(
+        [&](collective_call const& x, collective_call const& y, collective_call const& z) {
+          extent const count = z.count + (n - 3) * (z.count - y.count);
+          around.of_entry(put(x.count == y.count ? x : detail::longer_message<M>(z, count)), y, z);
+        },
+        [&](auto const& piece) {
+          end_of_run(1);
+          around.begin_piece();
+          for (std::size_t k = 0; k < piece.length; ++k) {
+            collective_call const* const again = &three.calls_[piece.third + k];
+            collective_call const& call        = two.calls_[piece.first + k];
+            around.of_piece(put(call), call, again[0], again[piece.length]);
+          }
+          end_of_run(n - 1, around.less());
+        });
+    end_of_run(1);
+    return !Overlap || bool(around);
+  }
 };
 
 }  // namespace detail
@@ -202,7 +275,9 @@ struct repetition {
 /// lie on a line. Then the result is exact: `tests/price/repeat.cpp` compares it with dry runs. Otherwise it
 /// does not compile. It does not compile either if n blocks make an optimizer send in a different way than
 /// three: its small messages are packed into buckets of 1 MiB, and more blocks may fill one. What lives at
-/// the peak is known if the peak is where it was with three blocks.
+/// the peak is known if the peak is where it was with three blocks. What is computed while a call goes on
+/// (`early_sums`) is known, but for rounding, if it lies on lines, too; otherwise `time().overlapped()` is
+/// `time().total()`.
 template<Mesh M, std::size_t Capacity>
 constexpr cost<M, Capacity> repeat(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two,
                                    cost<M, Capacity> const& three) {

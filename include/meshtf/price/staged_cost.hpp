@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <meshtf/price/cost.hpp>
+#include <meshtf/price/overlap.hpp>
 #include <meshtf/price/stage_passes.hpp>
 
 namespace meshtf {
@@ -50,7 +51,8 @@ public:
 
   /// Modelled seconds of the step: the passes in the order of the schedule, each as long as its own work and
   /// collectives, and not before what it needs has come from the neighbouring stage. A message takes its time
-  /// on the link and none of its sender. Before and after the passes, the longest of all stages counts.
+  /// on the link and none of its sender. Before and after the passes, the longest of all stages counts. Sums
+  /// of `early_sums` go on while a stage computes its last backward pass.
   constexpr staged_time<K> time(machine_model const& machine = {}) const {
     staged_time<K> t;
     std::array<std::size_t, std::size_t{K}> at{};
@@ -138,6 +140,33 @@ private:
     return seconds;
   }
 
+  struct pass_seconds {
+    double all  = 0;
+    double sent = 0;  // until it sends to a neighbouring stage
+  };
+  /// A pass of a stage. Sums that go on are waited for where it ends, after it has sent.
+  constexpr pass_seconds seconds_of_pass(int k, pass_begin const& from, pass_begin const& to,
+                                         machine_model const& machine) const {
+    auto const calls     = stage(k).collectives();
+    double const blocked = seconds_between(k, from, to, machine);
+    bool some_go_on      = false;
+    for (std::size_t i = from.calls; i < to.calls; ++i) some_go_on |= !calls[i].until.is_nothing();
+    if (!some_go_on) return {blocked, blocked};
+    computed_work const before{from.flops, from.elementwise_bytes};
+    computed_work const after{to.flops, to.elementwise_bytes};
+    detail::message_times times{machine, 0};
+    times.compute(-before.seconds(machine));
+    pass_seconds seconds{};
+    for (std::size_t i = 0; i < to.calls; ++i) {
+      times.compute(calls[i].since.seconds(machine));
+      if (i < from.calls) continue;
+      if (calls[i].kind == collective::hand_on) seconds.sent = times.passed();
+      else times.begin(calls[i], cost<M>::seconds_of(calls[i], machine));
+    }
+    seconds.all = blocked - times.hidden((after - before).seconds(machine));
+    return seconds;
+  }
+
   /// The passes up to the next end, from the entries `at`, which move past it.
   constexpr void run_passes(std::array<std::size_t, std::size_t{K}>& at, staged_time<K>& t,
                             machine_model const& machine) const {
@@ -166,11 +195,11 @@ private:
           if (pass.backward && k + 1 < K) there = all[stage_number + 1].backward[micro_batch];
           if (there < 0) break;
           double const begin = std::max(own.now, there);
-          double const work  = seconds_between(k, pass, passes(k)[i + 1], machine);
+          auto const work    = seconds_of_pass(k, pass, passes(k)[i + 1], machine);
           double const link  = seconds_on_link(k, pass, passes(k)[i + 1], machine);
-          own.now            = begin + work;
-          t.busy[stage_number] += work;
-          (pass.backward ? own.backward : own.forward)[micro_batch] = own.now + link;
+          own.now            = begin + work.all;
+          t.busy[stage_number] += work.all;
+          (pass.backward ? own.backward : own.forward)[micro_batch] = begin + work.sent + link;
           goes_on                                                   = true;
         }
       }
