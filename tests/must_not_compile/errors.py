@@ -42,7 +42,7 @@ groups = [
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp "
-     "adafactor_sharded.cpp copied_parameter.cpp second_backward.cpp step_of_a_model.cpp"),
+     "adafactor_sharded.cpp copied_parameter.cpp early_sums_of_bfloat16.cpp second_backward.cpp step_of_a_model.cpp"),
     ("pipelines", "Pipelines and their schedules", "plan/schedule.hpp nn/stages.hpp ops/function/accumulate.hpp axis_of_stages_splits_dim "
      "two_axes_of_stages"),
     ("prices", "Prices, budgets and dry runs", "price/dry_run.hpp bill_for_a_stranger.cpp budget_exceeded.cpp dry_run_under_one_layout.cpp "
@@ -57,6 +57,7 @@ meanings = {   # of the files without one
     "budget_exceeded.cpp": "A comparison of a cost with a number does not hold; the message has both numbers.",
     "copied_parameter.cpp": "A parameter can't be copied.",
     "dry_run_under_one_layout.cpp": "`dry_run` takes a function that is a template on the layout.",
+    "early_sums_of_bfloat16.cpp": "Gradients of parameters in bfloat16 are not added up early, since an optimizer does not train them.",
     "layout_named_while_undecided.cpp": "A program that is recorded has no layout yet, so it can't `reshard` to one that it names.",
     "local_of_a_dry_run.cpp": "A tensor under a dry layout has no elements, so `local()` has nothing to show.",
     "memory_budget_exceeded.cpp": "A process needs more bytes than `fits` allows; the message has both numbers.",

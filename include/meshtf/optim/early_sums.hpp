@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <iterator>
 #include <source_location>
 #include <span>
 #include <type_traits>
@@ -98,9 +99,6 @@ private:
 
   template<class T, class L, class... D>
   constexpr void add(parameter<T, L, D...> const& w) {
-    static_assert(!NarrowElement<T>,
-                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
-                  "cast<bfloat16>(w)");
     constexpr axis_set over = replica_axes<L, shape<D...>>;
     if (over == 0 || w.handle()->is_absent()) return;
     entry& e             = entries_[count_++];
@@ -300,6 +298,20 @@ private:
   bool was_dropped_          = false;
 };
 
+/// Whether a parameter in a list, a model or a range of models is kept in bfloat16.
+template<class Part>
+struct trains_narrow : std::false_type {};
+template<Range Part>
+  requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
+struct trains_narrow<Part>
+    : trains_narrow<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+template<Parameter Part>
+struct trains_narrow<Part> : std::bool_constant<NarrowElement<typename Part::element_type>> {};
+template<class... Part>
+struct trains_narrow<parameter_list<Part...>> : std::disjunction<trains_narrow<Part>...> {};
+template<HasParameters Part>
+struct trains_narrow<Part> : trains_narrow<decltype(std::declval<Part&>().parameters())> {};
+
 /// The machine of a search has no processes yet.
 template<class Machine>
 concept SumsEarly = requires { typename Machine::sum_in_flight; };
@@ -337,7 +349,11 @@ public:
                                 wait_for_sums wait      = wait_for_sums::at_the_end,
                                 std::source_location at = std::source_location::current())
       : machine_(detail::machine_in(list)) {
-    if constexpr (detail::SumsEarly<Machine>)
+    constexpr bool is_narrow = detail::trains_narrow<parameter_list<Part...>>::value;
+    static_assert(!is_narrow,
+                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
+                  "cast<bfloat16>(w)");
+    if constexpr (detail::SumsEarly<Machine> && !is_narrow)
       if (machine_ != nullptr) sums_ = machine_->template create<sums>(list, *machine_, wait, at);
   }
   early_sums(early_sums const&)     = delete;
