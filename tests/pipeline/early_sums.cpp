@@ -20,6 +20,7 @@ using boost::mpi::communicator;
 
 struct batch : dim<24> {};
 struct part : dim<12> {};
+struct some : up_to<24> {};
 struct in : dim<96> {};
 struct hidden : dim<161> {};
 struct classes : dim<47> {};
@@ -32,7 +33,8 @@ template<int R, int C>
 struct grid : mesh<rows<R>, cols<C>> {};
 
 template<int R, int C = 1>
-struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, padded<hidden, cols<C>>> {};
+struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, split<some, rows<R>>,
+                     padded<hidden, cols<C>>> {};
 
 /// The gradients of the matrices are long, so each is summed where it lies; the others share messages.
 /// Neither have equal parts. `norm` is used twice, once in a function that is computed again.
@@ -132,6 +134,17 @@ void check_values() {
     }
 }
 
+template<Layout L>
+void check_threads() {
+  auto const alone = weights_after<L>({sums::early});
+  kernel::use_threads(3);
+  auto const early   = weights_after<L>({sums::early});
+  auto const at_once = weights_after<L>({sums::at_once});
+  kernel::use_threads(1);
+  CHECK(early == at_once);
+  CHECK(difference(early, alone) < 1e-12);
+}
+
 template<Layout L, training T>
 void check_price() {
   static constexpr auto promised = dry_run<L>(T);
@@ -177,6 +190,64 @@ constexpr void check_overlap() {
                 early.template bytes_sent<>() == step.template bytes_sent<>());
 }
 
+/// The finished gradients, which are cleared.
+std::vector<double> take_gradients(auto const& list) {
+  std::vector<double> all;
+  list.for_each([&all](auto const& w) {
+    auto const whole = to_global(finish(gradient(w)));
+    all.insert(all.end(), whole.begin(), whole.end());
+  });
+  zero_gradients(list);
+  return all;
+}
+
+/// Two at once each sum their own parameters. What both list is left to the step.
+template<Layout L>
+void check_two() {
+  auto& m      = processes<typename L::mesh_type>();
+  auto const x = random_normal<double, L, batch, in>(m, {.seed = 3});
+  net<L> model{m};
+  auto const list     = model.parameters();
+  auto const unsummed = [&list] {
+    int n = 0;
+    list.for_each([&n](auto const& w) { n += w.slot().unreduced == 0 ? 0 : 1; });
+    return n;
+  };
+  backward(model(x));
+  int const of_backward = unsummed();
+  auto const expected   = take_gradients(list);
+  {
+    early_sums const of_first{parameters(model.up)};
+    early_sums const of_others{parameters(model.norm, model.down)};
+    backward(model(x));
+    CHECK(unsummed() == 0);
+    CHECK(difference(take_gradients(list), expected) < 1e-12);
+  }
+  early_sums const once{list};
+  early_sums const again{list};
+  backward(model(x));
+  CHECK(unsummed() == of_backward);
+  CHECK(take_gradients(list) == expected);
+}
+
+/// With fewer rows than the batch has, of which a process may have none.
+template<Layout L>
+void check_counted() {
+  auto& m      = processes<typename L::mesh_type>();
+  auto const x = random_normal<double, L, some, in>(m, {.seed = 3});
+  net<L> model{m};
+  auto const list = model.parameters();
+  counted<some> const guard{m, 17};
+  backward(model(x));
+  auto const expected = take_gradients(list);
+  for (auto const wait : {wait_for_sums::at_the_end, wait_for_sums::at_once}) {
+    early_sums const early{list, wait};
+    backward(model(x));
+    list.for_each([](auto const& w) { CHECK(w.slot().unreduced == 0); });
+    CHECK(difference(take_gradients(list), expected) < 1e-12);
+  }
+}
+
 /// A `backward` that comes before the step adds to what was summed. One that fails leaves sums on their way,
 /// which the next discards.
 template<Layout L>
@@ -186,15 +257,7 @@ void check_further_terms() {
   net<L> model{m};
   parameter<double, L, classes> unused{m};
   auto const list      = parameters(model, unused);
-  auto const gradients = [&list] {
-    std::vector<double> all;
-    list.for_each([&all](auto const& w) {
-      auto const whole = to_global(finish(gradient(w)));
-      all.insert(all.end(), whole.begin(), whole.end());
-    });
-    zero_gradients(list);
-    return all;
-  };
+  auto const gradients = [&list] { return take_gradients(list); };
   backward(model(x));
   auto const once = gradients();
   backward(model(x));
@@ -221,7 +284,10 @@ template<Layout L>
 void check_all() {
   check_overlap<L>();
   check_further_terms<L>();
+  check_two<L>();
   check_values<L>();
+  check_counted<L>();
+  check_threads<L>();
   check_price<L, training{sums::early}>();
   check_price<L, training{sums::early, true, 0.5}>();
   check_price<L, training{sums::at_once}>();
