@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <jansson.h>
@@ -20,6 +21,7 @@
 #include <meshtf/ops/pointwise/square.hpp>
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/optim/early_sums.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/price/cost_text.hpp>
 #include <meshtf/price/dry_run.hpp>
@@ -69,6 +71,15 @@ struct training {
   }
 };
 
+template<meshtf::Layout L>
+struct summed_early : training<L> {
+  using training<L>::training;
+  auto step() {
+    meshtf::early_sums const early{meshtf::parameters(this->up, this->down)};
+    return training<L>::step();
+  }
+};
+
 struct slice {
   long process;
   long track;
@@ -90,9 +101,10 @@ struct arrow {
 
 struct contents {
   std::vector<slice> slices;
-  std::map<long, std::map<char, std::vector<arrow>>> arrows;  // by number and role
-  std::map<long, std::vector<extent>> memory;                 // by process
-  std::map<long, std::string> processes;                      // their names
+  std::map<long, std::map<char, std::vector<arrow>>> arrows;               // by number and role
+  std::map<long, std::vector<extent>> memory;                              // by process
+  std::map<long, std::string> processes;                                   // their names
+  std::map<std::pair<long, std::string>, std::map<char, double>> flights;  // by process and name
 
   std::vector<slice> of(long process, std::string_view category) const {
     std::vector<slice> some;
@@ -136,6 +148,8 @@ contents parsed(std::string const& path) {
     } else if (phase == 'M') {
       if (text("name") == "process_name")
         found.processes[whole("pid")] = json_string_value(json_object_get(arguments, "name"));
+    } else if (phase == 'b' || phase == 'e') {
+      found.flights[{whole("pid"), text("name")}][phase] = number("ts");
     } else {
       found.arrows[whole("id")][phase].push_back({whole("pid"), number("ts")});
     }
@@ -351,6 +365,26 @@ TEST_CASE("the trace of a pipeline names stages, and joins the collectives of ea
   CHECK(found.of(0, "collective").size() != found.of(2, "collective").size());
   auto const calls = found.of(0, "collective");
   CHECK(std::any_of(calls.begin(), calls.end(), [](slice const& s) { return s.name == "hand_on"; }));
+}
+
+TEST_CASE("a sum that goes on has a row of its own, from its begin until it has been waited for", "[2]") {
+  auto const found = second_step<on<2, 1>, summed_early>();
+  if (found.slices.empty()) return;
+  CHECK(found.flights.size() == 2);  // one message of each process
+  for (auto const& [process_and_name, moments] : found.flights) {
+    auto const& [process, name] = process_and_name;
+    INFO(name << " of process " << process);
+    auto const is_call = [&](slice const& c) {
+      return c.begin == moments.at('b') && c.words.at("call site").starts_with("early_sums") &&
+             name == "sum number " + std::to_string(c.numbers.at("number"));
+    };
+    auto const calls = found.of(process, "collective");
+    auto const call  = std::find_if(calls.begin(), calls.end(), is_call);
+    REQUIRE(call != calls.end());
+    CHECK(moments.at('e') > call->end);
+    // the call itself does not wait
+    for (auto const& s : found.of(process, "wait")) CHECK_FALSE(call->contains(s));
+  }
 }
 
 TEST_CASE("waiting for a process that is late is told apart from the transfer", "[2][4]") {

@@ -292,6 +292,7 @@ public:
   struct sum_in_flight {
     exchanged_sum messages{};
     typename machine_base<Self, M>::begun_call noted{};
+    detail::traced_call* traced = nullptr;
   };
   /// Begins to add up `data` over the processes along `over`, and goes on. Neither it nor `received`, of
   /// `received_in_sum` elements, is touched until `finish_sum`.
@@ -299,6 +300,7 @@ public:
   void begin_sum(T* data, extent n, T* received, axis_set over, sum_in_flight& sum) {
     auto const span = begin_collective<T>(collective::all_reduce, reduction::sum, n, over);
     sum.noted       = this->last_call();
+    sum.traced      = observer() == nullptr ? nullptr : observer()->open_call_in_trace();
     begin_exchanged_sum(along(over), data, n, received, sum.messages);
   }
   /// Goes on with what has arrived; whether all parts have been added up here.
@@ -313,6 +315,7 @@ public:
     call_site const& site = this->now();
     detail::waiting const here{"all_reduce", site.operation, site.at, site.backward};
     finish_exchanged_sum(data, received, sum.messages);
+    if (sum.traced != nullptr) sum.traced->until = detail::trace_log::now();
   }
 
   // ---- between stages

@@ -52,6 +52,11 @@ public:
   span operation(work const& w, call_site const& site, long step, extent live);
   span collective(collective_call const& call, long step, extent live);
 
+  /// The place in the trace of the call that has begun last and not ended; null if it has none.
+  traced_call* open_call_in_trace() const {
+    return depth_ == 0 || depth_ > open_.size() ? nullptr : open_[depth_ - 1].call;
+  }
+
   /// The trace says which stage this process is of: stages lie along `over`, if it is not 0.
   void note_stages(axis_set over) {
     if (over != 0 && trace_ != nullptr) trace_->note_stages(mesh_, over);

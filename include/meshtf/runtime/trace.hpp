@@ -47,6 +47,7 @@ struct traced_call {
   // in nanoseconds of this process's clock
   std::int64_t begin = 0;
   std::int64_t end   = 0;
+  std::int64_t until = 0;  // of a sum that goes on: when its end had been waited for
   // the bytes of a collective are its payload
   extent flops = 0;
   extent bytes = 0;

@@ -265,6 +265,17 @@ public:
              ",\"name\":" + json_text(name) + ",\"cat\":\"" + category + "\",\"args\":{" + arguments +
              "}},\n";
   }
+  /// On a row of its own, since others of its kind begin before it ends.
+  void flight(int track, std::int64_t from, std::int64_t to, std::string_view name, int number,
+              std::string const& arguments) {
+    auto const edge = [&](char const* phase, std::int64_t moment) {
+      begin(phase, track);
+      text_ += ",\"ts\":" + time(moment - zero_) + ",\"id2\":{\"local\":\"" + std::to_string(number) +
+               "\"},\"name\":" + json_text(name) + ",\"cat\":\"sum\",\"args\":{" + arguments + "}},\n";
+    };
+    edge("b", from);
+    edge("e", to);
+  }
   /// An arrow between processes begins, goes on, or ends at the slice of this time.
   void arrow(int track, std::int64_t moment, char role, std::int64_t number, std::string_view name) {
     begin(std::string_view{&role, 1}, track);
@@ -388,9 +399,13 @@ MESHTF_DEFINE std::string trace_log::text() {
     number("payload", c.bytes);
     number("sent", c.sent);
     out.slice(on, begin, end, c.kind, label, arguments);
-    // None of these can end before all have begun.
-    bool const joins = c.call == collective::all_reduce || c.call == collective::all_gather ||
-                       c.call == collective::reduce_scatter || c.call == collective::all_to_all;
+    if (c.until != 0)
+      out.flight(on, begin, in_time_of_all(c.until), "sum number " + std::to_string(c.number), c.number,
+                 arguments);
+    // None of these can end before all have begun, unless it goes on.
+    bool const joins =
+        c.until == 0 && (c.call == collective::all_reduce || c.call == collective::all_gather ||
+                         c.call == collective::reduce_scatter || c.call == collective::all_to_all);
     if (joins && others.role != 0) {
       std::int64_t const until = std::clamp(others.until, begin, end);
       if (until > begin) out.slice(on, begin, until, "wait for others", "wait", "");
