@@ -4,12 +4,19 @@
 // 6 + 6 layers of 512, 8 heads, 8,000 ids, sources and targets of 32 ids, weights that nobody trained: no
 // hypothesis ends, so all 32 steps are run. `--save FOLDER` writes the weights and the ids that were found,
 // so that benchmarks/peers/decode_with_pytorch.py decodes with the same ones and compares.
+//
+// Both print the time and the processor time of one decoding: on a machine that does other work, compare the
+// latter, decoding by decoding, and not that of the whole programs, which also load or draw their weights.
 #include "setting.hpp"
 
+#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
@@ -50,9 +57,21 @@ void write_ids(std::string const& path, Ids const& ids) {
 }
 
 void measure(std::string const& what, int tokens, int rounds, std::function<void()> const& decodes) {
-  auto const t = bench::interleave(MPI_COMM_WORLD, {{what, decodes}}, rounds, 1)[0];
-  std::printf("%-28s %8.2f ms  %8.1f tokens/s  (best %.1f)\n", what.c_str(), 1e3 * bench::median(t),
-              tokens / bench::median(t), tokens / bench::best(t));
+  std::vector<double> seconds;
+  std::vector<double> processor;
+  decodes();
+  for (int i = 0; i < rounds; ++i) {
+    auto const start       = std::chrono::steady_clock::now();
+    std::clock_t const cpu = std::clock();
+    decodes();
+    processor.push_back(static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  bench::timing const t{what, false, seconds};
+  bench::timing const c{what, false, processor};
+  std::printf("%-28s %8.2f ms  %8.2f ms processor  %8.1f tokens/s  (best %.1f)\n", what.c_str(),
+              1e3 * bench::median(t), 1e3 * bench::median(c), tokens / bench::median(t),
+              tokens / bench::best(t));
 }
 
 }  // namespace

@@ -152,13 +152,14 @@ def sources(n):
 
 
 def measure(what, tokens, rounds, decodes):
-    seconds = []
+    seconds, processor = [], []
     for _ in range(rounds + 1):
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         decodes()
+        processor.append(time.process_time() - cpu)
         seconds.append(time.perf_counter() - start)
     median = statistics.median(seconds[1:])
-    print(f"{what:28} {1e3 * median:8.2f} ms  {tokens / median:8.1f} tokens/s  (best {tokens / min(seconds[1:]):.1f})")
+    print(f"{what:28} {1e3 * median:8.2f} ms  {1e3 * statistics.median(processor[1:]):8.2f} ms processor  {tokens / median:8.1f} tokens/s  (best {tokens / min(seconds[1:]):.1f})")
 
 
 def main():
