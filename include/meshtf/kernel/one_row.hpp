@@ -73,9 +73,9 @@ template<std::size_t Rows, std::size_t Batches, class Lanes, class T>
 template<std::size_t Rows, class Lanes, class T>
 [[gnu::always_inline]] inline void add_rows(extent n, T const* a, extent lda, T const* x, extent step_x, T* y,
                                             bool add) {
-  constexpr extent burst = 8 * Lanes::width;
+  constexpr extent burst = 4 * Lanes::width;
   extent j               = 0;
-  for (; j + burst <= n; j += burst) add_some_rows<Rows, 8, Lanes>(a + j, lda, x, step_x, y + j, add);
+  for (; j + burst <= n; j += burst) add_some_rows<Rows, 4, Lanes>(a + j, lda, x, step_x, y + j, add);
   for (; j + Lanes::width <= n; j += Lanes::width)
     add_some_rows<Rows, 1, Lanes>(a + j, lda, x, step_x, y + j, add);
   for (; j < n; ++j) add_some_rows<Rows, 1, lanes<T, no_simd>>(a + j, lda, x, step_x, y + j, add);
