@@ -1,5 +1,6 @@
 // Beam search: steps are those of whole passes, hypotheses those of a search by hand, of an enumeration and
-// of every layout; no key is sent.
+// of every layout; no key is sent. Drawn ids are among the likeliest of whole passes, and those of every
+// layout.
 // test: processes 1 4
 #include <algorithm>
 #include <cmath>
@@ -370,6 +371,37 @@ static_assert(gathered(price<by_vocab>) == 7 * 12 * 3 * (8 + 4));
 static_assert(gathered(price<mixed>) == 7 * 6 * 6 * (8 + 4));  // of half the sources, 6 of 6 ids
 static_assert(price<mixed>.calls<collective::all_to_all, collective::permute>() == 0);
 
+struct best : dim<4> {};
+
+/// Drawn ids, those of the first source first.
+template<Layout L, class K = void>
+std::vector<std::vector<int>> drawn(machine<L>& m, int end, nn::sampling choice, std::uint64_t seed = 1) {
+  auto const net   = model_of<dims, L>(m);
+  auto const local = net.template sample<K>(some_sources<dims, L>(m), end, choice, {.seed = seed});
+  auto const ids   = to_global(local);
+  std::vector<std::vector<int>> rows(4, std::vector<int>(7));
+  for (std::size_t b = 0; b < 4; ++b)
+    for (std::size_t i = 0; i < 7; ++i) rows[b][i] = ids(b, i);
+  return rows;
+}
+
+std::vector<nn::sampling> const choices{{.temperature = 0},
+                                        {},
+                                        {.temperature = 3},
+                                        {.temperature = 3, .top_k = 4},
+                                        {.temperature = 2, .top_p = 0.7}};
+
+template<Layout L>
+void check_drawn() {
+  process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  INFO("under " << name_of<L>());
+  for (nn::sampling const& choice : choices) {
+    INFO("temperature " << choice.temperature << ", top-p " << choice.top_p);
+    CHECK(drawn<L>(m, 7, choice) == drawn<whole>(one_process(), 7, choice));
+    CHECK((drawn<L, best>(m, 7, choice)) == (drawn<whole, best>(one_process(), 7, choice)));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("scores of each step are those of all positions at once", "[1]") {
@@ -415,6 +447,48 @@ TEST_CASE("one beam without a length penalty is greedy decoding", "[1]") {
   CHECK(ended < 48);
 }
 
+TEST_CASE("a temperature of 0, and the likeliest id alone, are greedy decoding", "[1]") {
+  auto& m           = one_process();
+  auto const greedy = to_global(model_of<dims, whole>(m).greedy(some_sources<dims, whole>(m), 7));
+  for (nn::sampling const& choice : {nn::sampling{.temperature = 0}, {.temperature = 3, .top_k = 1}}) {
+    auto const rows = drawn<whole>(m, 7, choice);
+    for (std::size_t b = 0; b < 4; ++b)
+      for (std::size_t i = 0; i < 7; ++i) CHECK(rows[b][i] == greedy(b, i));
+  }
+}
+
+TEST_CASE("drawn ids are among the likeliest of a whole pass, up to the end, then zeros", "[1]") {
+  auto const net                 = model_of<dims, whole>(one_process());
+  nn::sampling const choice      = {.temperature = 3, .top_k = 4};
+  std::vector<std::size_t> ranks = {0, 0, 0, 0};
+  int ended                      = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto const rows = drawn<whole>(one_process(), 7, choice, seed);
+    auto const each = log_probabilities(net, rows);
+    for (std::size_t b = 0; b < 4; ++b) {
+      std::size_t const length = length_of(rows[b], 7);
+      for (std::size_t i = 0; i < length; ++i) {
+        std::size_t above = 0;
+        for (std::size_t v = 0; v < 12; ++v)
+          if (each(b, i, v) > each(b, i, static_cast<std::size_t>(rows[b][i]))) ++above;
+        REQUIRE(above < 4);
+        ++ranks[above];
+      }
+      for (std::size_t i = length; i < 7; ++i) CHECK(rows[b][i] == 0);
+      ended += length < 7 ? 1 : 0;
+    }
+  }
+  CHECK(ended > 0);
+  for (std::size_t r = 0; r < 4; ++r) CHECK(ranks[r] > 0);
+  CHECK(ranks[0] > ranks[3]);
+}
+
+TEST_CASE("it refuses a top-k beyond the ids that are ranked", "[1]") {
+  CHECK_THROWS_WITH(
+      (drawn<whole, best>(one_process(), 7, {.top_k = 5})),
+      "expected a top-k of 1 to 4, got 5: 1 takes the likeliest id; leave it out to draw from all");
+}
+
 TEST_CASE("it refuses what no search can do", "[1]") {
   auto const refuses = [](nn::beam_options options, std::string const& words) {
     std::string said;
@@ -438,6 +512,13 @@ TEST_CASE("every layout finds the same hypotheses", "[4]") {
   check_layout<by_heads>();
   check_layout<by_vocab>();
   check_layout<mixed>();
+}
+
+TEST_CASE("every layout draws the same ids", "[4]") {
+  check_drawn<data>();
+  check_drawn<by_heads>();
+  check_drawn<by_vocab>();
+  check_drawn<mixed>();
 }
 
 TEST_CASE("other ids are accepted only where scores are tied", "[4]") {

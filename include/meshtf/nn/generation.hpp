@@ -45,10 +45,6 @@ constexpr void expect_room(generation const& g, extent room) {
                       std::to_string(room) + " positions");
 }
 
-constexpr random_key at_position(random_key key, extent place) {
-  return {key.seed, key.stream + static_cast<std::uint64_t>(place)};
-}
-
 }  // namespace detail
 
 /// The prompt, then ids that the model chooses one after the other; then, and after the end of a row, zeros.

@@ -62,6 +62,11 @@ struct without_slope {
   double operator()(double) const { return 0; }
 };
 
+/// The key with which the id at a position is drawn.
+constexpr random_key at_position(random_key key, extent place) {
+  return {key.seed, key.stream + static_cast<std::uint64_t>(place)};
+}
+
 /// Errors: `usage_error`, on all processes alike.
 constexpr void expect_sampling(sampling const& choice, extent most) {
   if (!(choice.temperature >= 0 && choice.temperature <= std::numeric_limits<double>::max()))

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/nn/decoder.hpp>
+#include <meshtf/nn/sampling.hpp>
 #include <meshtf/nn/segments.hpp>
 #include <meshtf/nn/sequence_pairs.hpp>
 #include <meshtf/nn/twin.hpp>
@@ -180,28 +182,28 @@ public:
   template<class Sources>
   constexpr auto greedy(Sources const& sources, std::int32_t end,
                         std::source_location at = std::source_location::current()) const {
-    auto& m = sources.source.machine();
-    no_gradient const guard{m};
-    auto caches      = start(sources, at);
-    auto const terms = sources.source_terms();
-    return [&]<Dimension... Batch>(shape<Batch...>) {
-      using one  = tensor<std::int32_t, L, Batch..., next_position>;
-      using mine = tensor<std::int32_t, L, Batch..., target>;
-      mine found{m};
-      one before{m};
-      one ended{m};
-      for (extent i = 0; i < m.counted().template of<target>(); ++i) {
-        auto const scores    = next_scores(before, i, caches, terms, at);
-        auto const best      = argmax<vocab>(scores, at);
-        before               = where(ended, std::int32_t{0}, best, at);
-        found                = write<target>(std::move(found), before, i, at);
-        ended                = logical_or(ended, meshtf::equal(before, end, at), at);
-        auto const all_ended = all(ended, at);
-        if constexpr (machine<L>::computes)
-          if (all_ended.value() != 0) break;
-      }
-      return found;
-    }(without<typename std::remove_cvref_t<decltype(sources.source)>::shape_type, shape<source>>{});
+    return one_after_the_other(
+        sources, end, [at](auto const& scores, extent) { return argmax<vocab>(scores, at); }, at);
+  }
+
+  /// As `greedy`, but each id is drawn as `choice` says: with a temperature, among the likeliest, or both.
+  ///
+  ///     auto ids = net.sample(nn::source_rows{source, not_equal(source, 0)}, end,
+  ///                           {.temperature = 0.8, .top_k = 40}, {.seed = run});         // [batch, target]
+  ///
+  /// The ids are the same under every layout, and on every number of processes. Position i draws with the
+  /// stream `random.stream` + i. Each step sends what `next_ids<vocab, K>` sends in place of `argmax`; name a
+  /// small `K` where `vocab` is split (`net.sample<best>(...)`, with `struct best : dim<64> {}`): it bounds
+  /// what is sent, and the largest `top_k`. Errors: those of `next_ids`.
+  template<class K = void, class Sources>
+  constexpr auto sample(Sources const& sources, std::int32_t end, sampling const& choice,
+                        random_key random       = {},
+                        std::source_location at = std::source_location::current()) const {
+    using candidates = std::conditional_t<std::is_void_v<K>, ranked_ids<vocab>, K>;
+    auto const draw  = [&](auto const& scores, extent i) {
+      return next_ids<vocab, candidates>(scores, choice, detail::at_position(random, i), at);
+    };
+    return one_after_the_other(sources, end, draw, at);
   }
 
   /// The dimension of the one position that a step of decoding computes.
@@ -251,6 +253,11 @@ public:
   constexpr rejected greedy(Sources const&, std::int32_t, std::source_location = {}) const {
     return {};
   }
+  template<class K = void, detail::RejectedSequences Sources>
+  constexpr rejected sample(Sources const&, std::int32_t, sampling const&, random_key = {},
+                            std::source_location = {}) const {
+    return {};
+  }
 
   constexpr auto parameters() {
     if constexpr (requires { source_positions.table; })
@@ -277,6 +284,34 @@ private:
     if constexpr (of_encoder::layers != any_depth && of_decoder::layers != any_depth)
       static_assert(accepted<cut_verdict<L, of_encoder::layers + of_decoder::layers>>,
                     "meshtf: the stages of this layout do not cut the blocks");
+  }
+
+  /// Ids that `choose(scores, i)` takes at each position i, until all sources have their end.
+  template<class Sources, class Choose>
+  constexpr auto one_after_the_other(Sources const& sources, std::int32_t end, Choose const& choose,
+                                     std::source_location at) const {
+    auto& m = sources.source.machine();
+    no_gradient const guard{m};
+    auto caches      = start(sources, at);
+    auto const terms = sources.source_terms();
+    return [&]<Dimension... Batch>(shape<Batch...>) {
+      using one  = tensor<std::int32_t, L, Batch..., next_position>;
+      using mine = tensor<std::int32_t, L, Batch..., target>;
+      mine found{m};
+      one before{m};
+      one ended{m};
+      for (extent i = 0; i < m.counted().template of<target>(); ++i) {
+        auto const scores    = next_scores(before, i, caches, terms, at);
+        auto const best      = choose(scores, i);
+        before               = where(ended, std::int32_t{0}, best, at);
+        found                = write<target>(std::move(found), before, i, at);
+        ended                = logical_or(ended, meshtf::equal(before, end, at), at);
+        auto const all_ended = all(ended, at);
+        if constexpr (machine<L>::computes)
+          if (all_ended.value() != 0) break;
+      }
+      return found;
+    }(without<typename std::remove_cvref_t<decltype(sources.source)>::shape_type, shape<source>>{});
   }
 
   template<class Scores, class Pairs>
