@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <meshtf/core/compiled.hpp>
+#include <meshtf/runtime/handler_stack.hpp>
 #include <meshtf/runtime/standstill.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
@@ -72,6 +73,7 @@ private:
   void look(watched_job const& job, double passed);
   void answer(watched_job const& job, bool waits_on);
 
+  handler_stack stack_;  // of the thread that makes the watchdog: the main one
   pthread_t thread_{};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t ended_  = PTHREAD_COND_INITIALIZER;
@@ -125,7 +127,7 @@ MESHTF_DEFINE void watchdog::start(MPI_Comm world, bool reports_waiting) {
   if (sigaction(SIGUSR2, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
       now.sa_handler == SIG_DFL) {
     now.sa_handler = meshtf_want_ring;
-    now.sa_flags   = SA_RESTART;
+    now.sa_flags   = SA_RESTART | SA_ONSTACK;
     sigaction(SIGUSR2, &now, nullptr);
   }
 }
