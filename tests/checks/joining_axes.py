@@ -15,9 +15,12 @@ from pathlib import Path
 # file: how often, and why all processes are meant
 EXCEPTIONS = {
     "optim/global_norm.hpp": (2, "the norm of all gradients: each process adds those that it has; whether stages are joined"),
+    "io/checkpoint_parts.hpp": (1, "those that hold the same elements share them: all but the axes that split the array, "
+                                   "or on which it is on one stage"),
     "io/log.hpp": (1, "histograms: each process adds the tensors that it has"),
     "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),
+    "runtime/stop_on_signal.hpp": (1, "a process that is asked to stop stops all"),
     "price/ledger.hpp": (2, "the price of that broadcast"),
 }
 FOLDERS = ["optim", "io", "nn", "ops", "tensor", "runtime", "price", "data"]
