@@ -27,6 +27,8 @@ template<class F, class V, class Over, class... Same>
 constexpr void for_each_value(F const& f, partial<V, Over> const& first, Same const&... more) {
   f(first.local_terms(), more.local_terms()...);
 }
+template<class F, HasValues Z, class... Same>
+constexpr void for_each_value(F const& f, Z const& first, Same const&... more);
 template<std::size_t I, class F, class... Tuple>
 constexpr void for_each_value_at(F const& f, Tuple const&... tuple) {
   for_each_value(f, std::get<I>(tuple)...);
@@ -52,6 +54,8 @@ template<class F, class V, class Over>
 constexpr auto map_values(F const& f, partial<V, Over> const& p) {
   return partial<V, Over>{f(p.local_terms()), p.owed()};
 }
+template<class F, HasValues Z>
+constexpr Z map_values(F const& f, Z const& z);
 template<class F, class... Z>
 constexpr auto map_values(F const& f, std::tuple<Z...> const& all) {
   return std::apply([&f](Z const&... z) { return std::tuple{map_values(f, z)...}; }, all);
