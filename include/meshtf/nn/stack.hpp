@@ -46,14 +46,14 @@ constexpr auto made_part(place_among_blocks place, depth d, machine<L>& m, A&...
     if (!cuts<L>(place.all)) expect_cut<L>(place.all);
   if constexpr (Layers != any_depth) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return typename blocks_of<Block, Layers>::type{
-          made_at_stage<Block, L>(m, stage_of<L>(place.before + int{I}, place.all), arguments...)...};
+      return typename blocks_of<Block, Layers>::type{made_at_stage<Block, L>(
+          m, stage_of<L>(place.before + place.by * int{I}, place.all), arguments...)...};
     }(std::make_index_sequence<std::size_t{Layers}>{});
   } else {
     std::vector<Block> blocks;
     blocks.reserve(static_cast<std::size_t>(d.layers));
     for (int i = 0; i < d.layers; ++i) {
-      [[maybe_unused]] at_stage<L> const here{m, stage_of<L>(place.before + i, place.all)};
+      [[maybe_unused]] at_stage<L> const here{m, stage_of<L>(place.before + place.by * i, place.all)};
       blocks.emplace_back(m, arguments...);
     }
     return blocks;

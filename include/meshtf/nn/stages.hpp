@@ -29,10 +29,12 @@ template<class Axis>
 struct decoding_needs_all_blocks {};
 
 /// The blocks of a part of a model, such as its decoder: how many of the model's are before them, and how
-/// many it has in all. Stages are cut from all.
+/// many it has in all. Stages are cut from all. Each `by`-th block is meant: of two kinds in turn, every
+/// second.
 struct place_among_blocks {
   int before;
   int all;
+  int by = 1;
 };
 
 namespace detail {
@@ -136,11 +138,13 @@ constexpr stage_begins<K> balanced_cut(std::array<extent, N> const& prices) {
 
 namespace detail {
 
-/// A value between blocks for stage `k`: a tensor, or an aggregate of tensors that shows them by `values()`.
+/// A value between blocks for stage `k`: a tensor, a partial sum, whose local terms go to the processes of
+/// the same places, or an aggregate of these that shows them by `values()`.
 template<class X>
 constexpr auto handed_on(X const& x, int k, std::source_location at) {
   if constexpr (requires { x.values(); })
-    return std::apply([&](auto const&... each) { return X{meshtf::hand_on(each, k, at)...}; }, x.values());
+    return std::apply([&](auto const&... each) { return X{handed_on(each, k, at)...}; }, x.values());
+  else if constexpr (requires { x.owed(); }) return X{meshtf::hand_on(x.local_terms(), k, at), x.owed()};
   else return meshtf::hand_on(x, k, at);
 }
 
