@@ -35,7 +35,7 @@ groups = [
     ("nn", "Layers", "nn"),
     ("nn_sequences", "Layers: from sequences to sequences", "nn/beam_search.hpp nn/blocks_with_norm.hpp nn/decoder.hpp nn/encoder.hpp nn/generation.hpp nn/incremental.hpp "
      "nn/sampling.hpp nn/segments.hpp nn/seq2seq.hpp nn/sequence_pairs.hpp"),
-    ("nn_experts", "Layers: mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/gating.hpp nn/mixture_of_experts.hpp"),
+    ("nn_experts", "Layers: mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/gating.hpp nn/mixture_of_experts.hpp nn/routed.hpp nn/blocks_in_turn.hpp nn/experts_in_blocks.hpp"),
     ("optim", "Optimizers and schedules", "optim"),
     ("price", "Prices", "price"),
     ("search", "The best layout", "search"),

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/nn/blocks_in_turn.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/residual.hpp>
@@ -24,17 +25,22 @@ namespace nn {
 
 /// Dropout in one pass through a model: with which probability an element becomes 0, and the random numbers.
 /// Each pass in training, of a micro-batch too, wants a key of its own: `{.seed = run, .stream = pass}`.
-/// `attention` is the probability for a weight of attention.
+/// `attention` is the probability for a weight of attention. Layers of experts, which draw second experts by
+/// chance and have another capacity in training, take the same random numbers, and are told here that the
+/// pass trains; without them `trains` means nothing.
 struct dropout_options {
   double rate = 0;
   random_key random{};
   double attention = 0;
+  bool trains      = false;
 
   /// Those of part `n` of the model, or of part `n` of a part: other random numbers. n is less than 4096, and
   /// a model's uses are all at one depth.
   constexpr dropout_options part(std::uint64_t n) const {
-    return {rate, {random.seed, random.stream * 4096 + n}, attention};
+    return {rate, {random.seed, random.stream * 4096 + n}, attention, trains};
   }
+  /// Layers of experts with these random numbers.
+  constexpr expert_pass of_experts() const { return {trains, random}; }
   /// Attention with these weights dropped.
   constexpr attention_options of_attention(bool causal = false) const {
     return {.causal = causal, .dropout = attention, .random = random};
@@ -92,8 +98,8 @@ struct bound_block {
   constexpr auto parameters() const { return const_cast<Block*>(block)->parameters(); }
 };
 
-/// Blocks of one type and a last norm. A block is called as block(x, given..., drops, at), where `given` is
-/// what all blocks get: terms of attention, a memory.
+/// Blocks of one type, or of two in turn, and a last norm. A block is called as block(x, given..., drops,
+/// at), where `given` is what all blocks get: terms of attention, a memory.
 template<class Block, int Layers, FloatingElement T, Layout L, Dimension Model>
 struct blocks_with_norm {
   using block     = Block;
@@ -132,12 +138,17 @@ protected:
   constexpr auto through(X const& x, dropout_options const& drops, std::source_location at,
                          Given const&... given) const {
     std::tuple<Given...> there{given...};
-    auto r = after_block(0, x, there, drops, at);
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = after_block(i, r, there, drops, at);
-      r         = std::move(next);
-    }
-    return norm(r.stream, r.branch).norm;
+    auto const step = [&](auto const& b, std::size_t i, auto const& before) {
+      return after_block(b, i, before, there, drops, at);
+    };
+    auto const r = detail::through_blocks<L>(blocks, x, step, at);
+    return normed(r);
+  }
+  /// The last norm, of what the last block returned.
+  template<class R>
+  constexpr auto normed(R const& r) const {
+    auto const& last = detail::value_of(r);
+    return detail::with_value(norm(last.stream, last.branch).norm, r);
   }
 
 private:
@@ -147,26 +158,29 @@ private:
   static constexpr auto blocks_for(depth d, place_among_blocks place, machine<L>& m, streams& seeds,
                                    double stddev) {
     double const output_stddev = stddev_of_branches(stddev, d.layers, block::branch_count);
-    return made_part<block, Layers, L>(place, d, m, seeds, stddev, output_stddev);
+    return made_part_of<block, Layers, L>(place, d, m, seeds, stddev, output_stddev);
   }
 
-  /// What block `i` makes of x. `given` is on its stage afterwards.
-  template<class X, class... Given>
-  constexpr auto after_block(std::size_t i, X const& x, std::tuple<Given...>& given,
+  /// What block `i`, which is `b`, makes of x. `given` is on its stage afterwards.
+  template<class B, class X, class... Given>
+  constexpr auto after_block(B const& b, std::size_t i, X const& x, std::tuple<Given...>& given,
                              dropout_options const& drops, std::source_location at) const {
     if constexpr (is_staged<L>) {
       int const k       = stage_of<L>(place_.before + static_cast<int>(i), place_.all);
       auto const stream = handed_on(x, k, at);
       given             = handed_on(given, k, at);
-      return result_of(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, stream);
+      return result_of(bound_block<B, Given...>{&b, given, drops.part(i + 1), at}, stream);
     } else {
-      return result_of(bound_block<block, Given...>{&blocks[i], given, drops.part(i + 1), at}, x);
+      return result_of(bound_block<B, Given...>{&b, given, drops.part(i + 1), at}, x);
     }
   }
   template<class Bound, class X>
   constexpr auto result_of(Bound const& bound, X const& x) const {
-    if constexpr (std::is_same_v<decltype(called<L>(bound, x)), residual<rejected>>) {
-      return residual<rejected>{};
+    using result = decltype(called<L>(bound, x));
+    if constexpr (std::is_same_v<
+                      std::remove_cvref_t<decltype(detail::value_of(std::declval<result const&>()))>,
+                      residual<rejected>>) {
+      return result{};
     } else {
       if (recompute_blocks) return recompute([bound](X const& again) { return called<L>(bound, again); }, x);
       return called<L>(bound, x);

@@ -13,11 +13,15 @@ inline namespace v0 {
 namespace nn {
 
 /// Causal self-attention, attention to a memory and feed-forward: each works on the norm of the stream, and
-/// is added to the stream after dropout.
-/// Source: as of `encoder_block`.
+/// is added to the stream after dropout. `Feed` is as in `encoder_block`.
+/// Errors: `gating_sees_later_tokens`. Source: as of `encoder_block`.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Memory, Dimension Model, Dimension Heads,
-         Dimension Key, Dimension Hidden, Dimension MemoryModel = Model>
+         Dimension Key, Dimension Hidden, Dimension MemoryModel = Model,
+         class Feed = feed_forward<T, L, Model, Hidden>>
 struct decoder_block {
+  using feed_verdict = typename detail::causal_feed<Feed>::type;
+  static_assert(accepted<feed_verdict>, "meshtf: a block with causal attention can't have this gating");
+
   static constexpr int branch_count = 3;
 
   layer_norm<T, L, Model> norm1;
@@ -25,7 +29,7 @@ struct decoder_block {
   layer_norm<T, L, Model> norm2;
   nn::attention<T, L, Model, Heads, Key, Length, Memory, MemoryModel> cross;
   layer_norm<T, L, Model> norm3;
-  feed_forward<T, L, Model, Hidden> feed;
+  Feed feed;
 
   constexpr decoder_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
       : norm1{m},
@@ -47,7 +51,8 @@ struct decoder_block {
       return detail::after_dropout(cross(x, memory, cross_terms, drops.part(4).of_attention(), at),
                                    drops.part(1), at);
     };
-    return through(before, to_itself, to_memory, drops.part(2), at);
+    auto const by_feed = [&](auto const& x) { return detail::fed(feed, x, drops.part(5).of_experts(), at); };
+    return through(before, to_itself, to_memory, by_feed, drops.part(2), at);
   }
 
   /// The positions `first` and following, which have the dimension `Step` in place of `Length`; `own` gets
@@ -62,7 +67,8 @@ struct decoder_block {
     auto const to_memory = [&](auto const& x) {
       return cross.template attend<Step>(x, memory, cross_terms, attention_options{}, at);
     };
-    return through(before, to_itself, to_memory, {}, at);
+    auto const by_feed = [&](auto const& x) { return detail::fed_without_drops(feed, x, at); };
+    return through(before, to_itself, to_memory, by_feed, {}, at);
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
@@ -70,27 +76,41 @@ struct decoder_block {
   }
 
 private:
-  template<class X, class Own, class Cross>
-  constexpr auto through(X const& x, Own const& to_itself, Cross const& to_memory, dropout_options drops,
-                         std::source_location at) const {
-    auto const normed = norm1(x);
-    return branches(x, normed, to_itself, to_memory, drops, at);
-  }
-  template<class X, class Own, class Cross>
-  constexpr auto through(residual<X> const& before, Own const& to_itself, Cross const& to_memory,
+  template<class X, class Own, class Cross, class ByFeed>
+  constexpr auto through(X const& x, Own const& to_itself, Cross const& to_memory, ByFeed const& by_feed,
                          dropout_options drops, std::source_location at) const {
-    auto const r = norm1(before.stream, before.branch);
-    return branches(r.sum, r.norm, to_itself, to_memory, drops, at);
+    auto const normed = norm1(x);
+    return branches(x, normed, to_itself, to_memory, by_feed, drops, at);
   }
-  template<class X, class Normed, class Own, class Cross>
+  template<class X, class Own, class Cross, class ByFeed>
+  constexpr auto through(residual<X> const& before, Own const& to_itself, Cross const& to_memory,
+                         ByFeed const& by_feed, dropout_options drops, std::source_location at) const {
+    auto const r = norm1(before.stream, before.branch);
+    return branches(r.sum, r.norm, to_itself, to_memory, by_feed, drops, at);
+  }
+  template<class X, class Normed, class Own, class Cross, class ByFeed>
   constexpr auto branches(X const& x, Normed const& normed, Own const& to_itself, Cross const& to_memory,
-                          dropout_options const& drops, std::source_location at) const {
+                          ByFeed const& by_feed, dropout_options const& drops,
+                          std::source_location at) const {
     auto const s = norm2(x, to_itself(normed));
     auto r       = norm3(s.sum, to_memory(s.norm));
-    auto f       = detail::after_dropout(feed(r.norm), drops, at);
-    return detail::residual_of(std::move(r.sum), std::move(f));
+    auto const z = by_feed(r.norm);
+    auto f       = detail::after_dropout(detail::value_of(z), drops, at);
+    return detail::block_result(std::move(r.sum), std::move(f), z);
   }
 };
+
+namespace detail {
+
+/// The blocks of a decoder, with the feed-forward layers that `Feeds` names.
+template<class Feeds, class T, class L, class Length, class Memory, class Model, class Heads, class Key,
+         class Hidden, class MemoryModel>
+using decoder_blocks = typename Feeds::template blocks<
+    decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
+    decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel,
+                  typename Feeds::template layer<T, L, Model>>>;
+
+}  // namespace detail
 
 /// What decoding step by step keeps of each block: keys and values of the positions so far, and of the
 /// memory.
@@ -107,19 +127,20 @@ struct decoder_caches {
 ///     auto y = decodes(x, encoded, with_segments(of_target), with_segments(of_target, of_source));
 ///
 /// Layouts, dropout, recomputation and initial values are those of `encoder`; three branches join the stream
-/// in each block, so their stddev is divided by sqrt(3 layers).
+/// in each block, so their stddev is divided by sqrt(3 layers). `Feeds` is as in `encoder`.
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Memory, Dimension Model,
-         Dimension Heads, Dimension Key, Dimension Hidden, Dimension MemoryModel = Model>
+         Dimension Heads, Dimension Key, Dimension Hidden, Dimension MemoryModel = Model,
+         class Feeds = feed_forward_in_every_block>
 struct decoder
-    : detail::blocks_with_norm<decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
-                               Layers, T, L, Model> {
-  using base =
-      detail::blocks_with_norm<decoder_block<T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>,
-                               Layers, T, L, Model>;
+    : detail::blocks_with_norm<
+          detail::decoder_blocks<Feeds, T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>, Layers,
+          T, L, Model> {
+  using base = detail::blocks_with_norm<
+      detail::decoder_blocks<Feeds, T, L, Length, Memory, Model, Heads, Key, Hidden, MemoryModel>, Layers, T,
+      L, Model>;
   using base::base;
   using base::blocks;
   using base::norm;
-  using block = typename base::block;
 
   template<class X, class Y>
   constexpr auto operator()(X const& x, Y const& memory, dropout_options drops = {},
@@ -151,16 +172,15 @@ struct decoder
                   "meshtf: a decoder decodes step by step under layouts without stages");
     auto& m = memory.machine();
     return [&]<Dimension... Batch>(shape<Batch...>) {
-      using own =
-          decltype(blocks[0].attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(
-              m));
-      using seen = decltype(blocks[0].cross.cache(memory, at));
-      decoder_caches<own, seen> made;
-      for (block const& b : blocks) {
-        made.own.push_back(
-            b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m));
+      auto const none_of = [&m](auto const& b) {
+        return b.attention.template empty_cache<typename Y::element_type, Batch..., Shared...>(m);
+      };
+      auto const& first = detail::first_block(blocks);
+      decoder_caches<decltype(none_of(first)), decltype(first.cross.cache(memory, at))> made;
+      detail::for_each_block(blocks, [&](auto const& b, std::size_t) {
+        made.own.push_back(none_of(b));
         made.memory.push_back(b.cross.cache(memory, at));
-      }
+      });
       return made;
     }(batches{});
   }
@@ -172,11 +192,10 @@ struct decoder
   constexpr auto extend(X const& x, decoder_caches<Own, Seen>& seen, extent first,
                         meshtf::detail::attention_terms<Cross...> const& cross_terms,
                         std::source_location at = std::source_location::current()) const {
-    auto r = blocks[0].template extend<Step>(x, seen.own[0], seen.memory[0], first, cross_terms, at);
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      auto next = blocks[i].template extend<Step>(r, seen.own[i], seen.memory[i], first, cross_terms, at);
-      r         = std::move(next);
-    }
+    auto const step = [&](auto const& b, std::size_t i, auto const& before) {
+      return b.template extend<Step>(before, seen.own[i], seen.memory[i], first, cross_terms, at);
+    };
+    auto const r = detail::through_blocks<L>(blocks, x, step, at);
     return norm(r.stream, r.branch).norm;
   }
 };

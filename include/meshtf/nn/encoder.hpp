@@ -13,18 +13,19 @@ inline namespace v0 {
 namespace nn {
 
 /// Self-attention and feed-forward: each works on the norm of the stream, and is added to the stream after
-/// dropout.
+/// dropout. `Feed` is the type of its last layer, also `mixture_of_experts`: what the block returns is then
+/// `routed`.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.1 and 5.4; Xiong et al., On Layer
 /// Normalization in the Transformer Architecture (2020), for the place of the norms.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key,
-         Dimension Hidden>
+         Dimension Hidden, class Feed = feed_forward<T, L, Model, Hidden>>
 struct encoder_block {
   static constexpr int branch_count = 2;
 
   layer_norm<T, L, Model> norm1;
   nn::attention<T, L, Model, Heads, Key, Length> attention;
   layer_norm<T, L, Model> norm2;
-  feed_forward<T, L, Model, Hidden> feed;
+  Feed feed;
 
   constexpr encoder_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
       : norm1{m},
@@ -55,11 +56,22 @@ private:
                           std::source_location at) const {
     auto const a =
         detail::after_dropout(attention(normed, terms, drops.part(2).of_attention(), at), drops.part(0), at);
-    auto r = norm2(x, a);
-    auto f = detail::after_dropout(feed(r.norm), drops.part(1), at);
-    return detail::residual_of(std::move(r.sum), std::move(f));
+    auto r       = norm2(x, a);
+    auto const z = detail::fed(feed, r.norm, drops.part(5).of_experts(), at);
+    auto f       = detail::after_dropout(detail::value_of(z), drops.part(1), at);
+    return detail::block_result(std::move(r.sum), std::move(f), z);
   }
 };
+
+namespace detail {
+
+/// The blocks of an encoder, with the feed-forward layers that `Feeds` names.
+template<class Feeds, class T, class L, class Length, class Model, class Heads, class Key, class Hidden>
+using encoder_blocks = typename Feeds::template blocks<
+    encoder_block<T, L, Length, Model, Heads, Key, Hidden>,
+    encoder_block<T, L, Length, Model, Heads, Key, Hidden, typename Feeds::template layer<T, L, Model>>>;
+
+}  // namespace detail
 
 /// `Layers` such blocks, or `depth` of them, and a last norm. x and the result have `Length` and `Model`, and
 /// any batch dimensions.
@@ -72,13 +84,16 @@ private:
 /// Weights start normally distributed with `stddev`, which is divided by sqrt(2 layers) where a branch joins
 /// the stream. Dropout applies to what each branch adds, and to weights of attention. With `recompute_blocks`
 /// set, each block is computed again in the backward pass. With `Layers` = `any_depth` the depth is told:
-/// `encodes{m, nn::depth{n}, seeds, 0.03}`; it is at least 1, else `software_error`.
+/// `encodes{m, nn::depth{n}, seeds, 0.03}`; it is at least 1, else `software_error`. With
+/// `experts_in_every_second_block` as `Feeds`, the result is `routed`.
 template<FloatingElement T, Layout L, int Layers, Dimension Length, Dimension Model, Dimension Heads,
-         Dimension Key, Dimension Hidden>
+         Dimension Key, Dimension Hidden, class Feeds = feed_forward_in_every_block>
 struct encoder
-    : detail::blocks_with_norm<encoder_block<T, L, Length, Model, Heads, Key, Hidden>, Layers, T, L, Model> {
+    : detail::blocks_with_norm<detail::encoder_blocks<Feeds, T, L, Length, Model, Heads, Key, Hidden>, Layers,
+                               T, L, Model> {
   using base =
-      detail::blocks_with_norm<encoder_block<T, L, Length, Model, Heads, Key, Hidden>, Layers, T, L, Model>;
+      detail::blocks_with_norm<detail::encoder_blocks<Feeds, T, L, Length, Model, Heads, Key, Hidden>, Layers,
+                               T, L, Model>;
   using base::base;
 
   template<class X>

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/nn/blocks_in_turn.hpp>
 #include <meshtf/ops/index/gather.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/tensor/tensor.hpp>
@@ -45,28 +46,24 @@ struct normed_stream {
 /// x through `blocks`, with the keys and values of each.
 template<class Blocks, class X>
 constexpr auto prefilled_through(Blocks const& blocks, X const& x, std::source_location at) {
-  auto first = blocks[0].prefill(x, at);
-  std::vector<decltype(first.cache)> caches;
-  caches.push_back(std::move(first.cache));
-  auto r = std::move(first.result);
-  for (std::size_t i = 1; i < blocks.size(); ++i) {
-    auto next = blocks[i].prefill(r, at);
-    caches.push_back(std::move(next.cache));
-    r = std::move(next.result);
-  }
-  return read_prompt<decltype(r), decltype(first.cache)>{std::move(r), std::move(caches)};
+  std::vector<decltype(detail::first_block(blocks).prefill(x, at).cache)> caches;
+  auto const step = [&](auto const& b, std::size_t, auto const& before) {
+    auto read = b.prefill(before, at);
+    caches.push_back(std::move(read.cache));
+    return read.result;
+  };
+  auto r = detail::through_blocks<typename X::layout_type>(blocks, x, step, at);
+  return read_prompt<decltype(r), typename decltype(caches)::value_type>{std::move(r), std::move(caches)};
 }
 
 /// x, the positions `first` and following along `Step`, through `blocks`; each adds to its cache.
 template<Dimension Step, class Blocks, class X, class Cache>
 constexpr auto extended_through(Blocks const& blocks, X const& x, std::vector<Cache>& caches, extent first,
                                 std::source_location at) {
-  auto r = blocks[0].template extend<Step>(x, caches[0], first, at);
-  for (std::size_t i = 1; i < blocks.size(); ++i) {
-    auto next = blocks[i].template extend<Step>(r, caches[i], first, at);
-    r         = std::move(next);
-  }
-  return r;
+  auto const step = [&](auto const& b, std::size_t i, auto const& before) {
+    return b.template extend<Step>(before, caches[i], first, at);
+  };
+  return detail::through_blocks<typename X::layout_type>(blocks, x, step, at);
 }
 
 /// Position `place` of x along `Length`, as its only one along `next_position`. Where `Length` is split, one

@@ -101,6 +101,9 @@ struct mixture_of_experts {
   using of_experts =
       std::conditional_t<accepted<verdict>, detail::expert_linear<T, L, Experts, In, Out>, detail::no_linear>;
 
+  /// `legal`, or the objection to this layer in a block whose attention is causal.
+  using causal_verdict = causal_gating_verdict<Gating>;
+
   projection<T, L, Model, all_of<Experts>> router;
   of_experts<Model, Hidden> up;
   of_experts<Hidden, Model> down;
@@ -127,6 +130,13 @@ struct mixture_of_experts {
     using fits = detail::groups_verdict<Groups, Model, X>;
     static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
     return mixed<typename Factors::evaluation, first_objection<verdict, fits>>(x, {}, at);
+  }
+  /// In evaluation, with places for all tokens with each expert: for few tokens, as in decoding.
+  template<class X>
+  constexpr auto without_drops(X const& x, std::source_location at = std::source_location::current()) const {
+    using fits = detail::groups_verdict<Groups, Model, X>;
+    static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
+    return mixed<std::ratio<Experts::size>, first_objection<verdict, fits>>(x, {}, at);
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("router", router), named("up", up), named("down", down));

@@ -23,8 +23,9 @@ namespace nn {
 
 /// The dimensions of an encoder and a decoder: of the positions of sources and of targets, and those of the
 /// model. A model's own struct inherits them and may redefine the numbers of layers (or leave them open,
-/// `any_depth`), how positions enter (`sinusoids`, `learned_positions`, `no_positions`), and the standard
-/// deviation of the initial weights:
+/// `any_depth`), how positions enter (`sinusoids`, `learned_positions`, `no_positions`), which feed-forward
+/// layers blocks have (also `experts_in_every_second_block`), and the standard deviation of the initial
+/// weights:
 ///
 ///     struct small : nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
 ///       static constexpr int encoder_layers = 3;
@@ -41,7 +42,8 @@ struct seq2seq_dims {
   using key    = Key;
   using hidden = Hidden;
 
-  using positions = sinusoids;
+  using positions    = sinusoids;
+  using feed_forward = feed_forward_in_every_block;
 
   static constexpr int encoder_layers = 6;
   static constexpr int decoder_layers = 6;
@@ -84,6 +86,8 @@ struct decoder_of {
 /// that is computed has elements of type `Activation`.
 /// Dropout applies to embeddings with their positions, to what each branch adds, and to weights of attention.
 /// `net.encoder.recompute_blocks = net.decoder.recompute_blocks = true` keeps less for the backward pass.
+/// With layers of experts, scores, an encoder's result and the loss are `routed`: they have `value` and what
+/// the layers of experts said.
 /// Source: Vaswani et al., Attention Is All You Need (2017), section 3, with norms before the branches;
 /// `Bitransformer` of Mesh TensorFlow.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
@@ -100,8 +104,10 @@ struct seq2seq {
 
 private:
   using by_place     = detail::positions_by_place<typename Dims::positions>;
-  using encoder_type = nn::encoder<T, L, Dims::encoder_layers, source, model, heads, key, hidden>;
-  using decoder_type = nn::decoder<T, L, Dims::decoder_layers, target, source, model, heads, key, hidden>;
+  using feeds        = typename Dims::feed_forward;
+  using encoder_type = nn::encoder<T, L, Dims::encoder_layers, source, model, heads, key, hidden, feeds>;
+  using decoder_type =
+      nn::decoder<T, L, Dims::decoder_layers, target, source, model, heads, key, hidden, model, feeds>;
 
   using of_encoder = detail::encoder_of<Dims>;
   using of_decoder = detail::decoder_of<Dims>;
@@ -140,9 +146,8 @@ public:
     auto const encoded = encode(pairs, drops, at);
     auto const own     = pairs.target_terms();
     auto const cross   = pairs.cross_terms();
-    auto const decoded = decoder(x, encoded, own, cross, drops.part(1), at);
-    if constexpr (is_staged<L>) return tokens_type::scores(decoded, *table_of_last_stage, at);
-    else return tokens.logits(decoded, at);
+    auto const decoded = decoder(x, detail::value_of(encoded), own, cross, drops.part(1), at);
+    return detail::joined<L>(encoded, scores_of(decoded, at), at);
   }
 
   /// What the decoder attends to, along `source` and `model`.
@@ -159,9 +164,13 @@ public:
   template<class Pairs>
   constexpr auto loss(Pairs const& pairs, seq2seq_loss_options options = {},
                       std::source_location at = std::source_location::current()) const {
-    auto const scores = (*this)(pairs, options.dropout, at);
-    if constexpr (is_staged<L>) return loss_of(scores, pairs.on_stage(last_stage, at), options.terms, at);
-    else return loss_of(scores, pairs, options.terms, at);
+    auto const z      = (*this)(pairs, options.dropout, at);
+    auto const scores = detail::value_of(z);
+    auto const total  = [&] {
+      if constexpr (is_staged<L>) return loss_of(scores, pairs.on_stage(last_stage, at), options.terms, at);
+      else return loss_of(scores, pairs, options.terms, at);
+    }();
+    return detail::with_value(total, z);
   }
 
   /// How many targets count, as an element of the losses' type.
@@ -216,7 +225,7 @@ public:
   constexpr auto start(Sources const& sources,
                        std::source_location at = std::source_location::current()) const {
     auto const encoded = encode(sources, {}, at);
-    return decoder.template caches<Beams...>(encoded, at);
+    return decoder.template caches<Beams...>(detail::value_of(encoded), at);
   }
 
   /// One step of decoding: the scores of the ids at position `i` of the targets, along `vocab`, where
@@ -312,6 +321,14 @@ private:
       }
       return found;
     }(without<typename std::remove_cvref_t<decltype(sources.source)>::shape_type, shape<source>>{});
+  }
+
+  template<class Decoded>
+  constexpr auto scores_of(Decoded const& decoded, std::source_location at) const {
+    auto const& x = detail::value_of(decoded);
+    if constexpr (is_staged<L>)
+      return detail::with_value(tokens_type::scores(x, *table_of_last_stage, at), decoded);
+    else return detail::with_value(tokens.logits(x, at), decoded);
   }
 
   template<class Scores, class Pairs>

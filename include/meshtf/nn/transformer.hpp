@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/nn/blocks_in_turn.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
@@ -27,7 +28,8 @@ namespace nn {
 
 /// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers,
 /// whether the softmax is tied, how positions enter (`learned_positions`, `no_positions`, or `sinusoids` of
-/// nn/positions.hpp), and the standard deviation of the initial weights:
+/// nn/positions.hpp), which feed-forward layers blocks have (also `experts_in_every_second_block`), and the
+/// standard deviation of the initial weights:
 ///
 ///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int
 ///     layers = 4; };
@@ -40,7 +42,8 @@ struct transformer_dims {
   using key    = Key;
   using hidden = Hidden;
 
-  using positions = learned_positions;
+  using positions    = learned_positions;
+  using feed_forward = feed_forward_in_every_block;
 
   static constexpr int layers = 6;
   // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
@@ -48,17 +51,24 @@ struct transformer_dims {
   static constexpr bool tied     = true;  // the embedding's table also gives the scores
 };
 
-/// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream.
-/// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019), 2.3.
-template<FloatingElement T, Layout L, class Dims>
+/// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream. `Feed`
+/// is the type of the last layer, also `mixture_of_experts`: what the block returns is then `routed`. Errors:
+/// `gating_sees_later_tokens`. Source: Radford et al., Language Models are Unsupervised Multitask Learners
+/// (2019), 2.3.
+template<FloatingElement T, Layout L, class Dims,
+         class Feed = feed_forward<T, L, typename Dims::model, typename Dims::hidden>>
 struct transformer_block {
-  using length = typename Dims::length;
-  using model  = typename Dims::model;
+  using length       = typename Dims::length;
+  using model        = typename Dims::model;
+  using feed_verdict = typename detail::causal_feed<Feed>::type;
+  static_assert(accepted<feed_verdict>, "meshtf: a block with causal attention can't have this gating");
+
+  static constexpr int branch_count = 2;
 
   layer_norm<T, L, model> norm1;
   self_attention<T, L, length, model, typename Dims::heads, typename Dims::key> attention;
   layer_norm<T, L, model> norm2;
-  feed_forward<T, L, model, typename Dims::hidden> feed;
+  Feed feed;
 
   constexpr transformer_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
       : norm1{m},
@@ -67,16 +77,18 @@ struct transformer_block {
         feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
-  constexpr auto operator()(X const& before) const {
+  constexpr auto operator()(X const& before, expert_pass pass = {},
+                            std::source_location at = std::source_location::current()) const {
     auto const r = first_norm(before);
-    return branches(r.sum, attention(r.norm));
+    return branches(r.sum, attention(r.norm), [&](auto const& x) { return detail::fed(feed, x, pass, at); });
   }
   /// The same, and the keys and values of all positions.
   template<class X>
   constexpr auto prefill(X const& before, std::source_location at) const {
     auto const r = first_norm(before);
     auto seen    = attention.cache(r.norm, at);
-    auto result  = branches(r.sum, attention.template attend<length>(r.norm, seen, {.causal = true}, at));
+    auto const a = attention.template attend<length>(r.norm, seen, {.causal = true}, at);
+    auto result  = branches(r.sum, a, by_feed_without_drops(at));
     return detail::prefilled<decltype(result), decltype(seen)>{std::move(result), std::move(seen)};
   }
   /// The same of the positions `first` and following, which have the dimension `Step` in place of the
@@ -84,7 +96,8 @@ struct transformer_block {
   template<Dimension Step, class X, class Cache>
   constexpr auto extend(X const& before, Cache& seen, extent first, std::source_location at) const {
     auto const r = first_norm(before);
-    return branches(r.sum, attention.template extend<Step>(r.norm, seen, first, attention_options{}, at));
+    auto const a = attention.template extend<Step>(r.norm, seen, first, attention_options{}, at);
+    return branches(r.sum, a, by_feed_without_drops(at));
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
@@ -101,15 +114,24 @@ private:
   constexpr auto first_norm(residual<X> const& before) const {
     return norm1(before.stream, before.branch);
   }
-  template<class X, class A>
-  constexpr auto branches(X const& x, A const& a) const {
-    auto r = norm2(x, a);
-    auto f = feed(r.norm);
-    return detail::residual_of(std::move(r.sum), std::move(f));
+  constexpr auto by_feed_without_drops(std::source_location at) const {
+    return [this, at](auto const& x) { return detail::fed_without_drops(feed, x, at); };
+  }
+  template<class X, class A, class ByFeed>
+  constexpr auto branches(X const& x, A const& a, ByFeed const& by_feed) const {
+    auto r       = norm2(x, a);
+    auto const z = by_feed(r.norm);
+    return detail::block_result(std::move(r.sum), detail::value_of(z), z);
   }
 };
 
 namespace detail {
+
+/// The blocks of a transformer, with the feed-forward layers that the dimensions name.
+template<class T, class L, class Dims>
+using transformer_blocks = typename Dims::feed_forward::template blocks<
+    transformer_block<T, L, Dims>,
+    transformer_block<T, L, Dims, typename Dims::feed_forward::template layer<T, L, typename Dims::model>>>;
 
 /// The layer that exists only if the softmax is not tied.
 template<bool There, class Layer>
@@ -143,7 +165,7 @@ struct transformer {
   using length = typename Dims::length;
   using vocab  = typename Dims::vocab;
   using model  = typename Dims::model;
-  using block  = transformer_block<T, L, Dims>;
+  using block  = detail::transformer_blocks<T, L, Dims>;
 
 private:
   using tokens_type    = embedding<T, L, vocab, model>;
@@ -167,13 +189,17 @@ public:
   constexpr transformer(machine<L>& m, depth d, std::uint64_t seed)
       : transformer(m, detail::depth_of<Dims>(d), streams{seed}) {}
 
+  /// In a pass that trains layers of experts, it is told so: `net(ids, {.trains = true, .random = {run,
+  /// pass}})`.
   template<class Ids>
-  constexpr auto operator()(Ids const& ids) const {
+  constexpr auto operator()(Ids const& ids, expert_pass pass = {},
+                            std::source_location at = std::source_location::current()) const {
     auto const found = looked_up(ids);
     auto const x     = positions(found);
-    auto const r     = detail::through<L>(blocks, x, std::source_location::current());
-    auto const last  = norm(r.stream, r.branch);
-    return scores(last.norm);
+    auto const r     = through_all(x, pass, at);
+    auto const& end  = detail::value_of(r);
+    auto const last  = norm(end.stream, end.branch);
+    return detail::with_value(scores(last.norm), r);
   }
 
   /// Reads a prompt: the scores of the id after position `last` of `ids`, along `next_position` and `vocab`,
@@ -239,6 +265,12 @@ private:
   }
 
   template<class X>
+  constexpr auto through_all(X const& x, [[maybe_unused]] expert_pass pass, std::source_location at) const {
+    if constexpr (detail::is_in_turn<block>) return detail::through_in_turn<L>(blocks, x, pass, at);
+    else return detail::through<L>(blocks, x, at);
+  }
+
+  template<class X>
   constexpr auto scores(X const& x) const {
     if constexpr (has_twin) return tokens_type::scores(x, *table_of_last_stage);
     else if constexpr (Dims::tied) return tokens.logits(x);
@@ -253,7 +285,11 @@ private:
 
   static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds) {
     double const output_stddev = detail::stddev_of_branches(stddev, d.layers);
-    return detail::made_blocks<block, Dims::layers, L>(d, m, seeds, stddev, output_stddev);
+    if constexpr (Dims::layers != any_depth)
+      static_assert(accepted<cut_verdict<L, Dims::layers>>,
+                    "meshtf: the stages of this layout do not cut the blocks");
+    return detail::made_part_of<block, Dims::layers, L>({.before = 0, .all = d.layers}, d, m, seeds, stddev,
+                                                        output_stddev);
   }
 
   static constexpr double stddev = Dims::stddev;

@@ -1,0 +1,36 @@
+// Models with experts: every second block of nn::transformer, nn::encoder, nn::decoder or nn::seq2seq has a
+// layer of experts in the place of its feed-forward layer.
+#pragma once
+
+#include <meshtf/nn/blocks_in_turn.hpp>
+#include <meshtf/nn/mixture_of_experts.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// Block 1, 3, 5 and so on have `mixture_of_experts` in the place of their feed-forward layer. The dimensions
+/// of a model say so:
+///
+///     struct dims : nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
+///       using feed_forward = nn::experts_in_every_second_block<experts, groups, inside>;
+///     };
+///     auto const z    = net.loss(pairs, {.dropout = {.random = {.seed = run, .stream = pass}, .trains =
+///     true}}); auto const loss = z.value / net.count(pairs) + finish(z.balance_loss * 0.01 + z.router_z_loss
+///     * 0.001);
+///
+/// What the model returns is then `routed`. `Hidden` is the width of one expert; the other template arguments
+/// are those of `mixture_of_experts`. Decoding step by step drops no choice.
+/// Source: Lepikhin et al., GShard (2020), section 2.1: every other feed-forward layer.
+template<Dimension Experts, Dimension Groups, Dimension Hidden, class Gating = top_2_gating,
+         class Factors = capacity_factors<>>
+struct experts_in_every_second_block {
+  template<FloatingElement T, Layout L, Dimension Model>
+  using layer = mixture_of_experts<T, L, Model, Hidden, Experts, Groups, Gating, Factors>;
+  template<class Dense, class WithExperts>
+  using blocks = detail::in_turn<Dense, WithExperts>;
+};
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf
