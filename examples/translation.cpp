@@ -2,9 +2,13 @@
 //
 // With four processes first a few steps under each of three layouts: the losses must be equal, and what each
 // layout sends must be what the compiler promised. Then training under one of them.
-// Two sizes are two programs: tiny for 1, 2 or 4 processes, base for 8 and 16 too.
+// Two sizes are two programs: tiny for 1, 2 or 4 processes, base for 8 and 16 too. With EXPERTS each is
+// another program, such as translation_tiny_experts: every second block has so many experts, on the processes
+// that share the batch.
+//
 // Run:    examples/processes 2 build/release/examples/translation_tiny   (examples/translate makes the text,
 // builds it and runs it)
+//
 // Prints: a table of the layouts, promised and counted, then the losses of the training and on dev.tsv; with
 // --translate, how many sentences it has translated.
 #include <algorithm>
@@ -16,6 +20,7 @@
 #include <numeric>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include <unistd.h>
@@ -25,6 +30,7 @@
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
+#include <meshtf/nn/experts_in_blocks.hpp>
 #include <meshtf/nn/seq2seq.hpp>
 
 #include "progress.hpp"
@@ -34,6 +40,9 @@
 
 #ifndef MODEL_SIZE
 #define MODEL_SIZE tiny  // one size a program: sizes are types, and each is compiled for seven layouts
+#endif
+#ifndef EXPERTS
+#define EXPERTS 0  // of a layer of experts; 0: there is none
 #endif
 
 namespace {
@@ -50,8 +59,9 @@ struct model_size {
   meshtf::extent key;
   meshtf::extent source;  // positions in a row
   meshtf::extent target;
-  meshtf::extent batch;  // rows
-  double rate;           // the learning rate after the warm-up
+  meshtf::extent batch;   // rows
+  meshtf::extent groups;  // of rows whose tokens compete for the places of experts
+  double rate;            // the learning rate after the warm-up
   long warmup;
   long steps;
   long pace;       // of the loss on dev.tsv, in steps
@@ -68,6 +78,7 @@ struct model_size {
                                            .source    = 80,
                                            .target    = 96,
                                            .batch     = 16,
+                                           .groups    = 4,
                                            .rate      = 4e-3,
                                            .warmup    = 200,
                                            .steps     = 3000,
@@ -83,12 +94,14 @@ struct model_size {
                                            .source    = 112,
                                            .target    = 128,
                                            .batch     = 32,
+                                           .groups    = 16,
                                            .rate      = 2e-3,
                                            .warmup    = 400,
                                            .steps     = 4700,
                                            .pace      = 200,
                                            .has_beams = true};
-constexpr model_size size = MODEL_SIZE;
+constexpr model_size size  = MODEL_SIZE;
+constexpr bool has_experts = EXPERTS != 0;
 
 // clang-format off
 struct batch  : meshtf::dim<size.batch>     {};   // dimensions: a name and a size
@@ -101,6 +114,12 @@ struct key    : meshtf::dim<size.key>       {};
 struct hidden : meshtf::dim<4 * size.model> {};
 struct beam   : meshtf::dim<4> {};                // hypotheses of a sentence
 
+// An expert is narrower than the layer in whose place it is: with 1.25 places for a token, four fifths of the
+// width, rounded down to a multiple of 8, make a step as many flops as without experts, to 2 %.
+struct experts : meshtf::dim<has_experts ? EXPERTS : 1>     {};
+struct groups  : meshtf::dim<size.groups>                   {};
+struct inside  : meshtf::dim<4 * size.model * 4 / 5 / 8 * 8> {};
+
 /// The machine: processes as a rectangle, and the layouts on it.
 template<int Rows, int Cols>
 struct processes {
@@ -111,7 +130,8 @@ struct processes {
   template<class Dim, class... Axis>
   using split = meshtf::split<Dim, Axis...>;
   struct replicated : meshtf::layout<grid> {};
-  struct data       : meshtf::layout<grid, split<batch, rows, cols>> {};
+  struct data       : meshtf::layout<grid, split<batch, rows, cols>, split<groups, rows, cols>,
+                                     split<experts, rows, cols>> {};
   struct model      : meshtf::layout<grid, split<heads, rows, cols>, split<hidden, rows, cols>,
                                      split<vocab, rows, cols>> {};
   struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>,
@@ -127,15 +147,26 @@ using sixteen = processes<16, 1>;
 template<class P>
 struct layouts_on : layouts<typename P::data> { using first_choice = typename P::data; };
 template<> struct layouts_on<one>  : layouts<one::replicated> { using first_choice = one::replicated; };
-template<> struct layouts_on<four> : layouts<four::data, four::model, four::mixed> {
+template<> struct layouts_on<four>
+    : std::conditional_t<has_experts, layouts<four::data>, layouts<four::data, four::model, four::mixed>> {
   using first_choice = four::data;
 };
 // clang-format on
 
 struct dims : meshtf::nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
+  using feed_forward =
+      std::conditional_t<has_experts, meshtf::nn::experts_in_every_second_block<experts, groups, inside>,
+                         meshtf::nn::feed_forward_in_every_block>;
   static constexpr int encoder_layers = size.layers;
   static constexpr int decoder_layers = size.layers;
 };
+
+/// What a loss is without those of experts.
+template<class Z>
+constexpr auto value_of(Z const& z) {
+  if constexpr (has_experts) return z.value;
+  else return z;
+}
 
 template<meshtf::Layout L>
 struct training {
@@ -149,7 +180,7 @@ struct training {
 
   constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1)
       : net{m, seed},
-        how{.dropout = {.rate = 0.1, .random = {.seed = seed, .stream = 0}},
+        how{.dropout = {.rate = 0.1, .random = {.seed = seed, .stream = 0}, .trains = true},
             .terms   = {.label_smoothing = 0.1, .z_loss = 1e-4}},
         from{m},
         pair_of_from{m},
@@ -165,8 +196,9 @@ struct training {
   /// The mean loss of all targets, however many a process has.
   constexpr auto step() {
     auto const sum  = net.loss(pairs(), how);
-    auto const loss = sum / net.count(pairs());  // not in one line: which operand comes first is not said
-    backward(loss);
+    auto const loss = value_of(sum) / net.count(pairs());  // not in one line: the order is not said
+    if constexpr (has_experts) backward(loss + finish(sum.balance_loss * 0.01F + sum.router_z_loss * 0.001F));
+    else backward(loss);
     opt.step(net.parameters());  // adds the gradients up over the processes that share a parameter
     ++how.dropout.random.stream;
     return loss;
@@ -219,7 +251,7 @@ double evaluate(training<L>& t, text_of_pairs const& text, std::vector<row_of_pa
     for (std::size_t row = 0; row < std::size_t{batch::size} && first + row < rows.size(); ++row)
       some.put(row, text.pairs, rows[first + row]);
     t.take(some);
-    total += t.net.loss(t.pairs()).value();
+    total += value_of(t.net.loss(t.pairs())).value();
     count += t.net.count(t.pairs()).value();
   }
   return total / count;
@@ -552,7 +584,8 @@ void run(meshtf::process_mesh<M>& m, int argc, char** argv, wall_clock::time_poi
   using first       = typename all_layouts::first_choice;
   auto const chosen = read_options(argc, argv, all_layouts::names(), size.pace);
   if (chosen.help) {
-    say(m, "%s", usage(size.name, size.steps, size.pace).c_str());
+    say(m, "%s",
+        usage(std::string{size.name} + (has_experts ? "_experts" : ""), size.steps, size.pace).c_str());
     return;
   }
   agree_on(m, chosen);
