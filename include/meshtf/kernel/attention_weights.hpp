@@ -67,9 +67,11 @@ protected:
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
       extent const reached = finite ? i + n : i;
       extent const whole   = diagonal ? std::min(count, reached) : count;
-      small_product<lanes>(attention_padded(n), row.padded, whole, left_matrix<C>{weights + i, 1, columns_},
-                           row_matrix<C const>{values, row.padded},
-                           row_matrix<C>{sums + i * row.padded, row.padded}, add);
+      left_matrix<C> const left{weights + i, 1, columns_};
+      row_matrix<C const> const right{values, row.padded};
+      row_matrix<C> const to{sums + i * row.padded, row.padded};
+      if (n == 1) small_product_of_row<lanes>(row.padded, whole, left, right, to, add);
+      else small_product<lanes>(attention_padded(n), row.padded, whole, left, right, to, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
         for (extent seen = j; seen < std::min(rows, i + n); ++seen)
           add_row(row, weights[j * columns_ + seen], values + j * row.padded, sums + seen * row.padded);

@@ -102,6 +102,18 @@ template<class Lanes, class T>
         product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
 }
 
+/// c = a B, or c += a B, of one row and a k x n matrix; n is a multiple of `tile_grain`. The bits are those
+/// of a row of `small_product`.
+template<class Lanes, class T>
+[[gnu::noinline]] void small_product_of_row(extent n, extent k, left_matrix<T> const& a,
+                                            row_matrix<T const> const& b, row_matrix<T> const& c, bool add) {
+  constexpr extent along = 4 * Lanes::width;
+  static_assert(tile_grain % Lanes::width == 0);
+  extent j = 0;
+  for (; j + along <= n; j += along) product_tile<1, 4, Lanes>(k, a, b.along(j), c.along(j), add);
+  for (; j < n; j += Lanes::width) product_tile<1, 1, Lanes>(k, a, b.along(j), c.along(j), add);
+}
+
 /// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor.
 /// Narrow elements are widened.
 template<class Lanes, class T, class U>
