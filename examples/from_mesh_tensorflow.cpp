@@ -883,6 +883,12 @@ void sequences_of_sequences(process_mesh<grid>& m) {
   //= decoding.temperature_sample(inputs, cache, tokens_to_logits, eos_id=1, temperature=0) of t5x
   auto const likely = net.greedy(nn::source_rows{source, not_equal(source, 0)}, 1);
 
+  //= bitransformer.decode(inputs, variable_dtype, temperature=0.8, sampling_keep_top_k=3) ||
+  //= model.generate(source, do_sample=True, temperature=0.8, top_k=3) ||
+  //= decoding.temperature_sample(inputs, cache, tokens_to_logits, eos_id=1, temperature=0.8, topk=3) of t5x
+  auto const drawn = net.sample(nn::source_rows{source, not_equal(source, 0)}, 1,
+                                {.temperature = 0.8, .top_k = 3}, {.seed = 7});
+
   //= mtf.beam_search.beam_search(logits_fn, initial_ids, alpha=0.6, states=states, eos_id=1) ||
   //= model.generate(source, num_beams=4, num_return_sequences=4) ||
   //= decoding.beam_search(inputs, cache, tokens_to_logits, eos_id=1, num_decodes=4, alpha=0.6) of t5x
