@@ -19,7 +19,7 @@ parser.add_argument("--rounds", type=int, default=11)
 parser.add_argument("--rows")
 options = parser.parse_args()
 
-# the sizes of experts.cpp
+# the sizes of expert_layer.cpp
 GROUPS, TOKENS, EXPERTS, MODEL, HIDDEN, BALANCE = 4, 512, 8, 256, 1024, 0.01
 PLACES = TOKENS * 5 // 4 // EXPERTS
 
