@@ -301,7 +301,8 @@ private:
                                      std::source_location at) const {
     auto& m = sources.source.machine();
     no_gradient const guard{m};
-    auto caches      = start(sources, at);
+    auto const encoded = encode(sources, {}, at);
+    auto caches      = decoder.caches(detail::value_of(encoded), at);  // not start(): its refusal is shorter
     auto const terms = sources.source_terms();
     return [&]<Dimension... Batch>(shape<Batch...>) {
       using one  = tensor<std::int32_t, L, Batch..., next_position>;
