@@ -22,6 +22,7 @@ struct exchanged_sum {
   boost::mpi::communicator const* over = nullptr;
   extent n                             = 0;
   bool gathers                         = false;  // this process has added up its part
+  int number                           = 0;      // of the mesh's sums, which may be in flight together
   std::vector<MPI_Request> messages{};
 
   extent part() const { return part_of_sum(n, over->size()); }
@@ -32,8 +33,7 @@ struct exchanged_sum {
 
 /// Begins the sum of `data` over the processes of `comm`. The terms of each element are added in the order of
 /// ranks, so the bits do not depend on who is late. `received` has `received_in_sum(n, comm.size())`
-/// elements. Sums over the same processes begin in the same order everywhere; `advance_exchanged_sum` is
-/// called of the later ones only once it has been true of the earlier ones.
+/// elements. A sum has the same number on all processes of `comm`, and no other that is in flight has it.
 template<FloatingElement T>
 void begin_exchanged_sum(boost::mpi::communicator const& comm, T* data, extent n, T* received,
                          exchanged_sum& s);
@@ -49,9 +49,10 @@ void finish_exchanged_sum(T* data, T* received, exchanged_sum& s);
 
 namespace detail {
 
-// The two halves are told apart by their tags: the second half of one sum may meet the first of the next.
-inline constexpr int tag_of_terms = 2;
-inline constexpr int tag_of_sums  = 3;
+// The two halves are told apart by their tags, and so are sums: the second half of one may meet the first of
+// another, and where two guards go on with sums of their own, processes do so in different orders.
+inline int tag_of_terms(exchanged_sum const& s) { return 1024 + 2 * s.number; }
+inline int tag_of_sums(exchanged_sum const& s) { return tag_of_terms(s) + 1; }
 
 /// Sends `sent` to process `other` and receives `received` from there, both without waiting.
 template<class T>
@@ -100,7 +101,7 @@ void begin_gathering(T* data, T* received, exchanged_sum& s) {
   int const rank = s.over->rank();
   s.messages.clear();
   for_each_other(s, [&](int other, int) {
-    begin_exchange<T>(s, other, tag_of_sums, data + s.first(rank), s.length(rank), data + s.first(other),
+    begin_exchange<T>(s, other, tag_of_sums(s), data + s.first(rank), s.length(rank), data + s.first(other),
                       s.length(other));
   });
 }
@@ -130,7 +131,7 @@ void begin_exchanged_sum(boost::mpi::communicator const& comm, T* data, extent n
   int const rank = comm.rank();
   s.messages.clear();
   detail::for_each_other(s, [&](int other, int i) {
-    detail::begin_exchange<T>(s, other, detail::tag_of_terms, data + s.first(other), s.length(other),
+    detail::begin_exchange<T>(s, other, detail::tag_of_terms(s), data + s.first(other), s.length(other),
                               received + i * s.part(), s.length(rank));
   });
 }

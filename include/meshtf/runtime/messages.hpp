@@ -298,9 +298,11 @@ public:
   /// `received_in_sum` elements, is touched until `finish_sum`.
   template<class T>
   void begin_sum(T* data, extent n, T* received, axis_set over, sum_in_flight& sum) {
-    auto const span = begin_collective<T>(collective::all_reduce, reduction::sum, n, over);
-    sum.noted       = this->last_call();
-    sum.traced      = observer() == nullptr ? nullptr : observer()->open_call_in_trace();
+    auto const span     = begin_collective<T>(collective::all_reduce, reduction::sum, n, over);
+    sum.noted           = this->last_call();
+    sum.traced          = observer() == nullptr ? nullptr : observer()->open_call_in_trace();
+    sum.messages.number = sums_begun_;  // its processes are at one stage, and begin the same sums
+    sums_begun_         = (sums_begun_ + 1) % 8192;
     begin_exchanged_sum(along(over), data, n, received, sum.messages);
   }
   /// Goes on with what has arrived; whether all parts have been added up here.
@@ -448,6 +450,8 @@ private:
   auto along_each(axes<A...>) const {
     return hana::make_map(hana::make_pair(hana::type_c<A>, &along(axis_set_of<M, axes<A>>))...);
   }
+
+  int sums_begun_ = 0;
 };
 
 }  // namespace v0
