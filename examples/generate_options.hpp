@@ -50,7 +50,7 @@ void agree_on(Machine const& m, options const& chosen) {
   m.agree("--prompt", chosen.prompt);
   m.agree("--tokens", chosen.tokens);
   m.agree("--temperature", chosen.choice.temperature);
-  m.agree("--top-k", static_cast<long>(chosen.choice.top_k.value_or(0)));
+  m.agree("--top-k", static_cast<long>(chosen.choice.top_k));
   m.agree("--top-p", chosen.choice.top_p);
   m.agree("--seed", chosen.seed);
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <source_location>
 #include <string>
 
@@ -38,9 +37,11 @@ namespace nn {
 /// Source: Fan et al., Hierarchical Neural Story Generation (2018), for top-k; Holtzman et al., The Curious
 /// Case of Neural Text Degeneration (2020), for top-p.
 struct sampling {
-  double temperature          = 1;
-  std::optional<extent> top_k = {};  // not given: all
-  double top_p                = 1;
+  static constexpr extent all_ids = std::numeric_limits<extent>::max();
+
+  double temperature = 1;
+  extent top_k       = all_ids;
+  double top_p       = 1;
 };
 
 /// All ids of `Vocab` in the order of their scores: along what `next_ids` ranks them if nothing else is said.
@@ -72,9 +73,9 @@ constexpr void expect_sampling(sampling const& choice, extent most) {
   if (!(choice.temperature >= 0 && choice.temperature <= std::numeric_limits<double>::max()))
     throw usage_error("expected a temperature of 0 or more, got " + std::to_string(choice.temperature) +
                       ": 0 takes the likeliest, 1 draws with the model's own probabilities");
-  if (choice.top_k && (*choice.top_k < 1 || *choice.top_k > most))
+  if (choice.top_k != sampling::all_ids && (choice.top_k < 1 || choice.top_k > most))
     throw usage_error("expected a top-k of 1 to " + std::to_string(most) + ", got " +
-                      std::to_string(*choice.top_k) +
+                      std::to_string(choice.top_k) +
                       ": 1 takes the likeliest id; leave it out to draw from all");
   if (!(choice.top_p > 0 && choice.top_p <= 1))
     throw usage_error("expected a top-p above 0 and up to 1, got " + std::to_string(choice.top_p) +
@@ -87,9 +88,9 @@ constexpr auto kept_scores(X const& ranked, sampling const& choice, std::source_
   using L              = typename X::layout_type;
   double const nothing = -std::numeric_limits<double>::infinity();
   auto scores          = cast<double>(ranked, at);
-  if (choice.top_k) {
+  if (choice.top_k != sampling::all_ids) {
     auto const first =
-        less(iota<std::int32_t, L, K>(scores.machine(), at), static_cast<std::int32_t>(*choice.top_k), at);
+        less(iota<std::int32_t, L, K>(scores.machine(), at), static_cast<std::int32_t>(choice.top_k), at);
     auto next = where(first, scores, nothing, at);
     scores    = std::move(next);
   }
@@ -130,7 +131,8 @@ constexpr auto next_ids(X const& logits, sampling const& choice, random_key key,
   } else {
     detail::expect_sampling(choice, K::size);
     no_gradient const guard{logits.machine()};
-    bool const draws_from_all = !choice.top_k && choice.top_p == 1 && K::size == Vocab::size;
+    bool const draws_from_all =
+        choice.top_k == sampling::all_ids && choice.top_p == 1 && K::size == Vocab::size;
     if (choice.temperature == 0 || draws_from_all) return sample<Vocab>(logits, key, choice.temperature, at);
     auto const ranked = top_k<Vocab, K>(logits, {.descending = true}, at);
     if constexpr (meshtf::detail::AnyRejected<decltype(ranked.index)>) {

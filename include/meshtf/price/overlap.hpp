@@ -75,6 +75,9 @@ namespace detail {
 /// There are two resources, the processor and the network; each takes one thing after the other, in the order
 /// in which the program begins them. A collective that blocks makes the processor wait for its end; one that
 /// goes on makes it wait where the program needs the result.
+///
+/// `Cost` says how long a collective takes.
+template<class Cost>
 class message_times {
 public:
   constexpr message_times(machine_model const& machine, int gathers_ahead)
@@ -82,9 +85,10 @@ public:
 
   /// The program computes before the next call.
   constexpr void compute(double seconds) { computed_ += seconds; }
-  /// It calls a collective that takes so many seconds.
-  constexpr void begin(auto const& call, double takes) {
+  /// It calls a collective.
+  constexpr void begin(auto const& call) {
     wait_for_those_needed(computed_);
+    double const takes    = Cost::seconds_of(call, machine_);
     bool const of_weights = gathers_ahead_ > 0 && call.why != nullptr && call.why->of_weights;
     double begin          = computed_ + waited_;
     if (of_weights && call.kind == collective::all_gather) begin = prefetched(begin);
@@ -100,8 +104,7 @@ public:
     wait_for_those_needed(computed_);
     return computed_ + waited_;
   }
-  /// The seconds of messages during which the program computes, if it ends when it has computed for so many
-  /// seconds in all.
+  /// The seconds of messages during which the program computes, if it computes for `end` seconds in all.
   constexpr double hidden(double end) {
     wait_for_those_needed(end);
     for (; next_ < begun_.size(); ++next_) wait(begun_[next_]);  // rounding
@@ -123,14 +126,14 @@ private:
   }
   constexpr double prefetched(double now) {
     auto const ahead = static_cast<std::size_t>(gathers_ahead_);
-    gathers_.push_back(now);
-    return gathers_.size() <= ahead ? 0 : gathers_[gathers_.size() - 1 - ahead];
+    gathers_.push_back({now, 0});
+    return gathers_.size() <= ahead ? 0 : gathers_[gathers_.size() - 1 - ahead].needed;
   }
 
   machine_model machine_;
   int gathers_ahead_;
   unchecked_vector<in_flight> begun_{};
-  unchecked_vector<double> gathers_{};  // when each was needed
+  unchecked_vector<in_flight> gathers_{};  // when each was needed
   std::size_t next_ = 0;
   double computed_  = 0;
   double waited_    = 0;  // by the processor
@@ -141,10 +144,10 @@ private:
 /// The seconds of a program's messages during which it computes.
 template<class Cost>
 constexpr double hidden_seconds(Cost const& cost, machine_model const& machine, int gathers_ahead) {
-  message_times times{machine, gathers_ahead};
+  message_times<Cost> times{machine, gathers_ahead};
   cost.for_each_call([&](auto const& call) {
     times.compute(call.since.seconds(machine));
-    times.begin(call, Cost::seconds_of(call, machine));
+    times.begin(call);
   });
   return times.hidden(computed_work{cost.flops(), cost.elementwise_bytes()}.seconds(machine));
 }

@@ -154,14 +154,14 @@ private:
     if (!some_go_on) return {blocked, blocked};
     computed_work const before{from.flops, from.elementwise_bytes};
     computed_work const after{to.flops, to.elementwise_bytes};
-    detail::message_times times{machine, 0};
+    detail::message_times<cost<M>> times{machine, 0};
     times.compute(-before.seconds(machine));
     pass_seconds seconds{};
     for (std::size_t i = 0; i < to.calls; ++i) {
       times.compute(calls[i].since.seconds(machine));
       if (i < from.calls) continue;
       if (calls[i].kind == collective::hand_on) seconds.sent = times.passed();
-      else times.begin(calls[i], cost<M>::seconds_of(calls[i], machine));
+      else times.begin(calls[i]);
     }
     seconds.all = blocked - times.hidden((after - before).seconds(machine));
     return seconds;
