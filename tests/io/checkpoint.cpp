@@ -11,6 +11,7 @@
 
 #include "../optim/model.hpp"
 #include "folder.hpp"
+#include "small_disk.hpp"
 
 using namespace optim;
 
@@ -143,27 +144,6 @@ struct small {
   parameter<double, L, hidden> b;
   explicit small(machine<L>& m) : w{m, normal{1}}, b{m, normal{2}} {}
   auto list() { return meshtf::parameters(named("w", w), named("b", b)); }
-};
-
-/// A limit on the size of files stands for a disk that is full.
-class small_disk {
-public:
-  explicit small_disk(rlim_t bytes) {
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit const limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  small_disk(small_disk const&)            = delete;
-  small_disk& operator=(small_disk const&) = delete;
-  ~small_disk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  rlimit before_{};
-  void (*handler_)(int);
 };
 
 std::string with_header(std::string const& json, std::string const& data = {}) {
@@ -389,7 +369,7 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     auto const before    = files::read(path + "/step-00000001.safetensors");
     std::string const by = m.world().size() == 1 ? "" : " (seen by process 0)";
     for (rlim_t room : {0ul, 100ul, 4096ul, before.size() - 1}) {
-      small_disk const full{room};
+      files::small_disk const full{room};
       CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path, as_file); }) ==
             "expected to write the file " + path +
                 "/step-00000002.safetensors, got: File too large: make room; what was saved before is "

@@ -2,17 +2,16 @@
 #include <meshtf/io/checkpoint.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <fstream>
 #include <limits>
 #include <utility>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "../layout_fixture.hpp"
 #include "folder.hpp"
 #include "said.hpp"
+#include "small_disk.hpp"
 
 using namespace fixture;
 
@@ -59,28 +58,6 @@ void change(std::string const& path, std::string const& content) {
   if (boost::mpi::communicator{}.rank() == 0) files::write(path, content);
   boost::mpi::communicator{}.barrier();
 }
-
-/// Files may have so many bytes, on one process.
-class small_disk {
-public:
-  small_disk(int rank, rlim_t bytes) : small_{boost::mpi::communicator{}.rank() == rank} {
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit const limit{bytes, before_.rlim_max};
-    if (small_) setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  small_disk(small_disk const&)            = delete;
-  small_disk& operator=(small_disk const&) = delete;
-  ~small_disk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  bool small_;
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 }  // namespace
 
@@ -224,7 +201,7 @@ TEST_CASE("a save that fails on one process fails on all, names the file, and le
   save(n.list(), n.opt, {1, 0}, folder.path(), in_parts);
   auto const w = to_global(n.w);
   for (int bad : {0, 2}) {
-    small_disk const full{bad, 10000};
+    files::small_disk const full{10000, bad};
     CHECK_THAT(what_it_throws([&] { save(n.list(), n.opt, {2, 0}, folder.path(), in_parts); }),
                Catch::StartsWith("69 expected to write " + folder / "step-00000002.tmp-") &&
                    Catch::Contains("/part-0000" + std::to_string(bad) +
