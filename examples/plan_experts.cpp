@@ -126,7 +126,7 @@ consteval extent count() {
   return elements(net.tokens) + pairs * elements(net.layers) + elements(net.last);
 }
 
-// of all layers: the gradients of so many norms and biases fill more than one message, which `repeat` refuses
+// of all layers: the gradients of norms and biases fill more than one message, which `repeat` refuses
 template<extent N>
 constexpr auto cost_of = dry_run<training, spread<N>>(pairs);
 

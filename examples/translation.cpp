@@ -3,8 +3,8 @@
 // With four processes first a few steps under each of three layouts: the losses must be equal, and what each
 // layout sends must be what the compiler promised. Then training under one of them.
 // Two sizes are two programs: tiny for 1, 2 or 4 processes, base for 8 and 16 too. With EXPERTS each is
-// another program, such as translation_tiny_experts: every second block has so many experts, on the processes
-// that share the batch.
+// another program, such as translation_tiny_experts: every second block has that number of experts, on the
+// processes that share the batch.
 //
 // Run:    examples/processes 2 build/release/examples/translation_tiny   (examples/translate makes the text,
 // builds it and runs it)

@@ -38,7 +38,8 @@ struct into_clip : of_elements<2> {
   }
 };
 
-/// What a process adds to a sum in which others count for it: 0 instead of x, but NaN if x is not finite.
+/// The local term of a process whose elements count on another one: 0 instead of x, but NaN if x is not
+/// finite.
 template<class T>
 struct into_share : of_elements<1> {
   T factor;  // 1 or 0

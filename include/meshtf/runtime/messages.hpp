@@ -119,7 +119,7 @@ public:
   }
 
   /// The parameters of a list and what an optimizer keeps of them, by the bits that each process has: called
-  /// every so many steps, it finds a machine that has failed. One all-reduce of 16 bytes for each array, and
+  /// from time to time, it finds a machine that has failed. One all-reduce of 16 bytes for each array, and
   /// one more; the arrays are read.
   ///
   ///     if (step % 100 == 0) m.agree(parameters(net), opt);
