@@ -1,9 +1,10 @@
 #!/bin/bash
 # Compiles where MPI, Boost.MPI, xtensor, xsimd, BLAS and oneDNN are not installed: planning_alone.sh FOLDER COMPILER [FLAG...]
 #
-# FOLDER becomes a copy in links of the system's include folders without these libraries, and the compiler looks there.
+# FOLDER.COMPILER becomes a copy in links of the system's include folders without these libraries, and the compiler looks there: a folder for each
+# compiler, because the tests of two run at the same time.
 set -eu
-farm=$1
+farm=$1.$(basename "$2")
 shift
 hidden='mpi|mpi.h|mpi-ext.h|openmpi|mpich|cblas.*|cblas-.*|cblas_.*|openblas.*|f77blas.h|dnnl.*|oneapi|xtensor|xtensor-blas|xtl|xsimd|catch2'
 
