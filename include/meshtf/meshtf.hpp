@@ -11,6 +11,7 @@
 #include <meshtf/data/text.hpp>
 #include <meshtf/data/tokenizer.hpp>
 #include <meshtf/data/windows.hpp>
+#include <meshtf/io/asynchronous_saves.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/log.hpp>

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <meshtf/io/checkpoint_loading.hpp>
 #include <meshtf/io/checkpoint_parts.hpp>
@@ -47,24 +48,32 @@ consteval bool can_be_kept() {
   return !is_dry<layout_of_list<List>> && KeptInCheckpoints<Optimizer>;
 }
 
-/// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
+/// f(machine, parts) with what this process has of a checkpoint in the folder.
+template<class List, class Optimizer, class F>
+void with_parts_to_save(List const& list, Optimizer const& opt, training_position const& position,
+                        std::string const& folder, F const& f) {
+  using layout_type = layout_of_list<List>;
+  auto& m           = machine_of(list, "a checkpoint");
+  m.compare_call("save", folder);
+  auto const arrays = kept_arrays_of(list, opt);
+  check_names(arrays);
+  std::string const bad = not_finite_in(m, arrays);
+  manifest_head head{layout_in_words<layout_type>(), about_checkpoint(opt, &position)};
+  if (!bad.empty()) head.about.emplace_back(not_finite_key, bad);
+  f(m, parts_to_save{stored_arrays_of(m, arrays, stage_axes<layout_type>, true),
+                     std::move(head),
+                     {folder, position, bad, longest_header_of(arrays)}});
+}
+
 template<class List, class Optimizer>
 void save_in_parts(List const& list, Optimizer const& opt, training_position const& position,
                    std::string const& folder) {
-  if constexpr (can_be_kept<List, Optimizer>()) {
-    using layout_type = layout_of_list<List>;
-    auto& m           = machine_of(list, "a checkpoint");
-    m.compare_call("save", folder);
-    auto const arrays = kept_arrays_of(list, opt);
-    check_names(arrays);
-    std::string const bad = not_finite_in(m, arrays);
-    manifest_head head{layout_in_words<layout_type>(), about_checkpoint(opt, &position)};
-    if (!bad.empty()) head.about.emplace_back(not_finite_key, bad);
-    save_parts(m.world(), stored_arrays_of(m, arrays, stage_axes<layout_type>, true), head,
-               {folder, position, bad, longest_header_of(arrays)});
-  }
+  if constexpr (can_be_kept<List, Optimizer>())
+    with_parts_to_save(list, opt, position, folder,
+                       [](auto& m, parts_to_save what) { save_parts(m.world(), std::move(what)); });
 }
 
+/// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position,
              std::string const& path) {

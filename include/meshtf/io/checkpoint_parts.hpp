@@ -82,15 +82,66 @@ std::string layout_in_words() {
 
 /// Where a checkpoint is to be saved.
 struct saving_place {
-  std::string const& folder;
-  training_position const& position;
-  std::string const& bad;     // the name of the first array that is not finite
+  std::string folder;
+  training_position position;
+  std::string bad;            // the name of the first array that is not finite
   std::uint64_t longest = 0;  // the longest header of a file of this model
 };
 
+/// What this process has of a checkpoint in parts, and where it is to be saved.
+struct parts_to_save {
+  std::vector<stored_array> arrays;
+  manifest_head head;
+  saving_place place;
+};
+
+/// One save of a checkpoint in parts. Some members communicate, and all processes call them; the others work
+/// on files alone. Without `commit` its destructor removes the folder.
+class parts_save {
+public:
+  /// Makes the folder. It communicates. Errors, the same on all processes: those of `save`.
+  parts_save(boost::mpi::communicator const& world, parts_to_save what);
+  parts_save(parts_save const&)            = delete;
+  parts_save& operator=(parts_save const&) = delete;
+  /// Also removes what was there before, after an exchange.
+  ~parts_save();
+
+  /// Writes the part of this process.
+  void write_part();
+  /// Whether the step is there already, with the same bytes in this part.
+  bool is_equal() const { return equal_; }
+  /// Process 0 receives what the manifest says of each part. It communicates.
+  void collect(boost::mpi::communicator const& world);
+  /// Writes the manifest and gives the folder its name, unless all parts are `equal`. Process 0 calls it.
+  void commit(bool equal);
+
+  saving_place const& place() const { return what_.place; }
+  /// Whether this is process 0.
+  bool is_first() const { return rank_ == 0; }
+
+private:
+  std::array<std::int64_t, 2> begin();
+  std::string unfinished(std::int64_t job) const;
+  std::string own_name() const { return "/" + part_name(rank_, size_); }
+
+  parts_to_save what_;
+  std::string path_;
+  std::string unfinished_;
+  std::string record_;                // what the manifest says of this part
+  std::vector<std::string> records_;  // of all parts, on process 0
+  int rank_;
+  int size_;
+  bool taken_ = false;
+  bool equal_ = false;
+  bool keeps_ = false;
+};
+
+/// Process 0 removes the checkpoints that a new one makes superfluous. A failure is said, and no error: the
+/// new one is there, and that is what all processes know.
+void remove_superseded_checkpoints(saving_place const& place);
+
 /// All processes call it. Errors, the same on all: those of `save`.
-void save_parts(boost::mpi::communicator const& world, std::vector<stored_array> const& arrays,
-                manifest_head const& head, saving_place const& place);
+void save_parts(boost::mpi::communicator const& world, parts_to_save what);
 
 /// A checkpoint that is open: a file on process 0, or parts on all.
 struct opened_checkpoint {
@@ -170,96 +221,95 @@ MESHTF_DEFINE void put_in_place(std::string const& unfinished, std::string const
                     (exchange ? ": the file system can't exchange folders, delete that one first" : ""));
 }
 
-/// One save of a checkpoint in parts.
-class parts_save {
-public:
-  parts_save(boost::mpi::communicator const& world, saving_place const& place)
-      : world_{world}, place_{place}, first_{world.rank() == 0} {
-    std::array<std::int64_t, 2> told{};
-    agreed(world_, [&] {
-      if (first_) told = begin();
-    });
-    meshtf::broadcast(world_, told.data(), 2, 0);
-    path_       = place_.folder + "/" + checkpoint_name(place_.position.step, true);
-    unfinished_ = unfinished(told[0]);
-    taken_      = told[1] != 0;
-  }
-  parts_save(parts_save const&)            = delete;
-  parts_save& operator=(parts_save const&) = delete;
-  /// Also removes what was there before, after an exchange.
-  ~parts_save() {
-    if (first_ && !unfinished_.empty() && !keeps_) remove_folder(unfinished_);
-  }
+MESHTF_DEFINE parts_save::parts_save(boost::mpi::communicator const& world, parts_to_save what)
+    : what_{std::move(what)}, rank_{world.rank()}, size_{world.size()} {
+  std::array<std::int64_t, 2> told{};
+  agreed(world, [&] {
+    if (rank_ == 0) told = begin();
+  });
+  meshtf::broadcast(world, told.data(), 2, 0);
+  path_       = what_.place.folder + "/" + checkpoint_name(what_.place.position.step, true);
+  unfinished_ = unfinished(told[0]);
+  taken_      = told[1] != 0;
+}
 
-  void write(std::vector<stored_array> const& arrays, manifest_head const& head) {
-    std::string const own = "/" + part_name(world_.rank(), world_.size());
-    std::int64_t equal    = 0;
-    std::string text;
-    std::exception_ptr caught;
-    try {
-      auto const part = write_part(unfinished_ + own, arrays);
-      equal           = taken_ && has_part(path_ + own, part) ? 1 : 0;
-      text            = part.text();
-    } catch (...) {
-      caught = std::current_exception();
-    }
-    {
-      waiting_for_file const here{"others, which write a checkpoint", "save"};
-      agree(world_, caught);
-      meshtf::all_reduce(world_, reduction::min, &equal, 1);
-    }
-    auto const texts = gathered_texts(world_, std::move(text));
-    std::optional<waiting_for_file> others_wait;
-    if (!first_) others_wait.emplace("process 0, which writes a checkpoint", "save");
-    agreed(world_, [&] {
-      if (first_) finish(manifest_text(head, arrays, texts), equal != 0);
-    });
-  }
+MESHTF_DEFINE parts_save::~parts_save() {
+  if (rank_ == 0 && !unfinished_.empty() && !keeps_) remove_folder(unfinished_);
+}
 
-private:
-  /// Makes the folder. Returns the number in its name, and whether there is a checkpoint in parts already.
-  std::array<std::int64_t, 2> begin() {
-    path_          = reserve_path_for(place_.folder, place_.position, place_.bad, place_.longest, true);
-    auto const job = static_cast<std::int64_t>(new_run());
-    std::string const to_make = unfinished(job);
-    if (::mkdir(to_make.c_str(), 0777) != 0)
-      throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
-    unfinished_ = to_make;
-    struct stat about{};
-    return {job, ::stat(path_.c_str(), &about) == 0 ? 1 : 0};
-  }
-  std::string unfinished(std::int64_t job) const {
-    return path_ + std::string{unfinished_infix} + spelled_run(static_cast<std::uint64_t>(job));
-  }
-  void finish(std::string const& manifest, bool equal) {
-    std::string const name = "/" + std::string{manifest_name};
-    if (equal && read_whole(path_ + name) == manifest) return;  // it is there
-    write_file(unfinished_ + name, manifest);
-    sync_folder(unfinished_);
-    put_in_place(unfinished_, path_, taken_);
-    keeps_ = true;  // until it is certain that the new one stays
-    sync_folder(place_.folder);
-    keeps_ = false;
-  }
+/// Returns the number in the name of the folder, and whether there is a checkpoint in parts already.
+MESHTF_DEFINE std::array<std::int64_t, 2> parts_save::begin() {
+  auto const& place         = what_.place;
+  path_                     = reserve_path_for(place.folder, place.position, place.bad, place.longest, true);
+  auto const job            = static_cast<std::int64_t>(new_run());
+  std::string const to_make = unfinished(job);
+  if (::mkdir(to_make.c_str(), 0777) != 0)
+    throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
+  unfinished_ = to_make;
+  struct stat about{};
+  return {job, ::stat(path_.c_str(), &about) == 0 ? 1 : 0};
+}
 
-  boost::mpi::communicator const& world_;
-  saving_place const& place_;
-  std::string path_;
-  std::string unfinished_;
-  bool first_ = false;
-  bool taken_ = false;
-  bool keeps_ = false;
-};
+MESHTF_DEFINE std::string parts_save::unfinished(std::int64_t job) const {
+  return path_ + std::string{unfinished_infix} + spelled_run(static_cast<std::uint64_t>(job));
+}
 
-MESHTF_DEFINE void save_parts(boost::mpi::communicator const& world, std::vector<stored_array> const& arrays,
-                              manifest_head const& head, saving_place const& place) {
-  parts_save{world, place}.write(arrays, head);
-  if (world.rank() != 0) return;
+MESHTF_DEFINE void parts_save::write_part() {
+  auto const part = detail::write_part(unfinished_ + own_name(), what_.arrays);
+  equal_          = taken_ && has_part(path_ + own_name(), part);
+  record_         = part.text();
+}
+
+MESHTF_DEFINE void parts_save::collect(boost::mpi::communicator const& world) {
+  records_ = gathered_texts(world, std::move(record_));
+}
+
+MESHTF_DEFINE void parts_save::commit(bool equal) {
+  std::string const name     = "/" + std::string{manifest_name};
+  std::string const manifest = manifest_text(what_.head, what_.arrays, records_);
+  if (equal && read_whole(path_ + name) == manifest) return;  // it is there
+  write_file(unfinished_ + name, manifest);
+  sync_folder(unfinished_);
+  put_in_place(unfinished_, path_, taken_);
+  keeps_ = true;  // until it is certain that the new one stays
+  sync_folder(what_.place.folder);
+  keeps_ = false;
+}
+
+MESHTF_DEFINE void remove_superseded_checkpoints(saving_place const& place) {
   try {
     remove_superseded_checkpoints(place.folder, place.position, place.bad, place.longest, true);
-  } catch (error const& e) {  // the new one is there, and that is what all processes know
+  } catch (error const& e) {
     say(e.what());
   }
+}
+
+MESHTF_DEFINE void save_parts(boost::mpi::communicator const& world, parts_to_save what) {
+  bool const first = world.rank() == 0;
+  std::optional<parts_save> save{std::in_place, world, std::move(what)};
+  std::exception_ptr caught;
+  try {
+    save->write_part();
+  } catch (...) {
+    caught = std::current_exception();
+  }
+  std::int64_t equal = save->is_equal() ? 1 : 0;
+  {
+    waiting_for_file const here{"others, which write a checkpoint", "save"};
+    agree(world, caught);
+    meshtf::all_reduce(world, reduction::min, &equal, 1);
+  }
+  save->collect(world);
+  {
+    std::optional<waiting_for_file> others_wait;
+    if (!first) others_wait.emplace("process 0, which writes a checkpoint", "save");
+    agreed(world, [&] {
+      if (first) save->commit(equal != 0);
+    });
+  }
+  auto const place = save->place();
+  save.reset();
+  if (first) remove_superseded_checkpoints(place);
 }
 
 MESHTF_DEFINE opened_checkpoint open_checkpoint(boost::mpi::communicator const& world,
