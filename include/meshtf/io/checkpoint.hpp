@@ -210,8 +210,8 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 /// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error`
 /// if the file is damaged, of another kind, or from another model: the message names all arrays that are
 /// missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently:
-/// to continue from the one before a damaged file, delete it; if the newest is in parts and damaged, process
-/// 0 says so in one line on stderr, and the one before it is loaded. If `path` names it, that is an error.
+/// if it is damaged or can't be read, process 0 says so in one line on stderr, and the one before it is
+/// loaded. If `path` names it, or none is before it, that is an error.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);

@@ -82,7 +82,7 @@ std::string reserve_path(std::string const& folder, std::uint64_t step, Unless c
 
 struct found_checkpoint {
   std::string path;
-  std::string remedy;
+  std::string remedy;  // empty if there is one before it
   bool in_parts = false;
   std::string before{};  // the name of the checkpoint to take if this one is damaged; empty if there is none
 };
@@ -234,8 +234,7 @@ MESHTF_DEFINE found_checkpoint find_checkpoint(std::string const& path, std::siz
   auto const& newest     = there[there.size() - 1 - skipped];
   std::string const name = path + "/" + newest.name();
   if (there.size() == 1 + skipped) return {name, "and no other is in the folder", newest.in_parts};
-  std::string const before = there[there.size() - 2 - skipped].name();
-  return {name, "delete it to load the one before it, " + before, newest.in_parts, before};
+  return {name, "", newest.in_parts, there[there.size() - 2 - skipped].name()};
 }
 
 #endif

@@ -120,10 +120,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   agreed(world, [&] {
     if (m.rank() != 0) return;
     if (opened.parts) check(*opened.parts);
-    if (opened.file) {
-      check(*opened.file);
-      opened.file->verify();  // first, so that a damaged file changes nothing
-    }
+    if (opened.file) check(*opened.file);
     auto const& header = opened.parts ? opened.parts->header() : opened.file->header();
     if (auto const bad = header.metadata.find(not_finite_key);
         bad != header.metadata.end() && is_ours(header))

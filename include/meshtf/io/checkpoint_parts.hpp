@@ -150,9 +150,9 @@ struct opened_checkpoint {
   std::optional<step_folder_reader> parts;
 };
 
-/// The checkpoint `path`, or the newest in that folder. Of one in parts all bytes have been compared with
-/// their hashes; if such a one is damaged and `path` names none, process 0 says so, and it is the one before
-/// it. All processes call it.
+/// The checkpoint `path`, or the newest in that folder, all of whose bytes have been compared with their
+/// hashes. If it is damaged and `path` does not name it, process 0 says so, and it is the one before it. All
+/// processes call it.
 opened_checkpoint open_checkpoint(boost::mpi::communicator const& world, std::string const& path,
                                   std::uint64_t longest);
 
@@ -312,40 +312,51 @@ MESHTF_DEFINE void save_parts(boost::mpi::communicator const& world, parts_to_sa
   if (first) remove_superseded_checkpoints(place);
 }
 
+/// Opens what is found, and compares all of its bytes.
+MESHTF_DEFINE opened_checkpoint open_found(boost::mpi::communicator const& world,
+                                           found_checkpoint const& found, std::uint64_t longest) {
+  bool const first = world.rank() == 0;
+  opened_checkpoint opened;
+  opened.path = found.path;
+  std::string manifest;
+  agreed(world, [&] {
+    if (!first) return;
+    if (found.in_parts) manifest = step_folder_reader::read_manifest(found.path);
+    else opened.file.emplace(found.path, found.remedy, longest).verify();
+  });
+  if (!found.in_parts) return opened;
+  tell_text(world, manifest);
+  agreed(world, [&] {
+    opened.parts.emplace(found.path, manifest, found.remedy);
+    opened.parts->verify(static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size()));
+  });
+  return opened;
+}
+
+/// Whether it may be another checkpoint's turn.
+MESHTF_DEFINE bool is_damaged(error const& e) {
+  return e.exit_status() == data_error{""}.exit_status() || e.exit_status() == no_input{""}.exit_status();
+}
+
 MESHTF_DEFINE opened_checkpoint open_checkpoint(boost::mpi::communicator const& world,
                                                 std::string const& path, std::uint64_t longest) {
   bool const first = world.rank() == 0;
   for (std::size_t skipped = 0;; ++skipped) {
-    opened_checkpoint opened;
     found_checkpoint found;
     agreed(world, [&] {
-      if (!first) return;
-      found = find_checkpoint(path, skipped);
-      if (!found.in_parts) opened.file.emplace(found.path, found.remedy, longest);
-      else if (!found.before.empty())
-        found.remedy = found.before + " is loaded in its place; delete it before you save";
+      if (first) found = find_checkpoint(path, skipped);
     });
+    if (!found.before.empty())
+      found.remedy = found.before + " is loaded in its place; delete it before you save";
     std::array<std::int64_t, 2> told{found.in_parts ? 1 : 0, found.before.empty() ? 0 : 1};
     meshtf::broadcast(world, told.data(), 2, 0);
+    found.in_parts = told[0] != 0;
     tell_text(world, found.path);
-    opened.path = found.path;
-    if (told[0] == 0) return opened;
     tell_text(world, found.remedy);
-    std::string manifest;
     try {
-      agreed(world, [&] {
-        if (first) manifest = step_folder_reader::read_manifest(found.path);
-      });
-      tell_text(world, manifest);
-      agreed(world, [&] {
-        opened.parts.emplace(found.path, manifest, found.remedy);
-        opened.parts->verify(static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size()));
-      });
-      return opened;
+      return open_found(world, found, longest);
     } catch (error const& e) {
-      bool const is_damaged =
-          e.exit_status() == data_error{""}.exit_status() || e.exit_status() == no_input{""}.exit_status();
-      if (told[1] == 0 || !is_damaged) throw;
+      if (told[1] == 0 || !is_damaged(e)) throw;
       if (first) say(e.what());
     }
   }
