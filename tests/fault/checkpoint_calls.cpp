@@ -6,6 +6,8 @@
 // EIO     this call fails so; also ENOSPC and EINTR
 // short   this write writes one byte
 //
+// asynchronous-kill and so on: a thread writes, and other values are in the arrays before it has ended.
+//
 // Each case saves step 3 after steps 1 and 2, and step 2 again with other values. After the fault the newest
 // checkpoint that has a name loads, with its values, and the same step saves again. Status 0, and one line
 // with the number of cases.
@@ -26,6 +28,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <meshtf/io/asynchronous_saves.hpp>
 
 namespace {
 
@@ -98,7 +102,8 @@ struct side : meshtf::dim<32> {};
 template<meshtf::Layout L>
 class trial {
 public:
-  trial(boost::mpi::communicator const& world, std::string folder) : m_{world}, folder_{std::move(folder)} {
+  trial(boost::mpi::communicator const& world, std::string folder, bool asynchronous)
+      : m_{world}, folder_{std::move(folder)}, asynchronous_{asynchronous} {
     meshtf::detail::chunk_bytes = 4096;
     if (m_.rank() == 0) {
       std::filesystem::remove_all(folder_);
@@ -147,7 +152,13 @@ private:
   auto list() { return parameters(named("w", w_), named("b", b_)); }
   void save_as(std::uint64_t step, float value) {
     set(value);
-    save(list(), {step, 7}, folder_, {.in_parts = true});
+    if (!asynchronous_) return save(list(), {step, 7}, folder_, {.in_parts = true});
+    meshtf::asynchronous_saves saves{m_};
+    saves.save(list(), {step, 7}, folder_);
+    set(-2);
+    while (!saves.poll()) {
+    }
+    saves.finish();
   }
 
   /// Process `rank` has the fault at call k; returns its calls.
@@ -204,6 +215,7 @@ private:
 
   meshtf::process_mesh<typename L::mesh_type> m_;
   std::string folder_;
+  bool asynchronous_;
   meshtf::parameter<float, L, side, out> w_{m_, meshtf::constant{0}};
   meshtf::parameter<double, L, out> b_{m_, meshtf::constant{0}};
 };
@@ -211,13 +223,16 @@ private:
 }  // namespace
 
 template<meshtf::Layout L>
-void run(boost::mpi::communicator const& world, std::string const& folder, std::string const& how) {
-  injected.how = fault::failure;
+void run(boost::mpi::communicator const& world, std::string const& folder, std::string const& said) {
+  constexpr std::string_view prefix = "asynchronous-";
+  bool const asynchronous           = said.starts_with(prefix);
+  std::string const how             = asynchronous ? said.substr(prefix.size()) : said;
+  injected.how                      = fault::failure;
   if (how == "kill") injected.how = fault::kill;
   if (how == "short") injected.how = fault::short_write;
   if (how == "EIO") injected.error = EIO;
   if (how == "ENOSPC") injected.error = ENOSPC;
   if (how == "EINTR") injected.error = EINTR;
-  int const cases = trial<L>{world, folder}.all_cases();
-  if (world.rank() == 0) std::printf("%d cases of %s\n", cases, how.c_str());
+  int const cases = trial<L>{world, folder, asynchronous}.all_cases();
+  if (world.rank() == 0) std::printf("%d cases of %s\n", cases, said.c_str());
 }
