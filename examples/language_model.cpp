@@ -28,6 +28,7 @@
 
 #include <meshtf/data/text.hpp>
 #include <meshtf/data/windows.hpp>
+#include <meshtf/io/asynchronous_saves.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/log.hpp>
 #include <meshtf/meshtf.hpp>
@@ -185,6 +186,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
   std::optional<meshtf::log_to> log;
   if (!chosen.log.empty()) log.emplace(chosen.log, at);
+  meshtf::asynchronous_saves saves{m};         // a thread writes while training goes on
   std::optional<meshtf::stop_on_signal> stop;  // SIGUSR1: save, and end with 75
   if (!chosen.save.empty()) stop.emplace();
   for (long step = first; step < steps;) {
@@ -211,16 +213,21 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
         page.held_out.push_back({step, bits(evaluate(t, beginning))});
     }
     bool const stops = stop && step < steps && meshtf::stop_wanted(m);
+    if (!chosen.save.empty()) saves.poll();
     if (!chosen.save.empty() && (step % save_pace == 0 || step == steps || stops)) {
       at.step = static_cast<std::uint64_t>(step);
-      meshtf::save(parameters(t.net), t.opt, at, chosen.save);
+      saves.save(parameters(t.net), t.opt, at, chosen.save);
     }
+    if (stops) saves.finish();
     if (stops)
       throw meshtf::stopped("stopped by a signal after step " + std::to_string(step) + " of " +
                             std::to_string(steps) + ", saved in " + chosen.save +
                             ": the same command with --resume " + chosen.save + " goes on");
   }
-  if (!chosen.save.empty()) say(m, "saved in %s\n", chosen.save.c_str());
+  if (!chosen.save.empty()) {
+    saves.finish();
+    say(m, "saved in %s\n", chosen.save.c_str());
+  }
 
   auto const loss = evaluate(t, text.held_out);
   say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss,

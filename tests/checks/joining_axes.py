@@ -17,6 +17,7 @@ EXCEPTIONS = {
     "optim/global_norm.hpp": (2, "the norm of all gradients: each process adds those that it has; whether stages are joined"),
     "io/checkpoint_parts.hpp": (1, "those that hold the same elements share them: all but the axes that split the array, "
                                    "or on which it is on one stage"),
+    "io/asynchronous_saves.hpp": (1, "a save that fails on one process fails on all"),
     "io/log.hpp": (1, "histograms: each process adds the tensors that it has"),
     "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),

@@ -36,7 +36,8 @@ def losses(name: str) -> dict[int, float]:
 
 
 def newest(name: str) -> str:
-    return max((path.name for path in (folder / name / "saved").glob("step-*")), default="")
+    """Not a save that is under way, or was cut off."""
+    return max((path.name for path in (folder / name / "saved").glob("step-*") if ".tmp-" not in path.name), default="")
 
 
 def wait_for(what: str, condition, job: subprocess.Popen):

@@ -226,8 +226,9 @@ struct running_save_on {
 /// same order on disk, the same errors.
 ///
 ///     meshtf::asynchronous_saves saves{m};
-///     for (long step = first; step < steps; ++step) {
+///     for (std::uint64_t step = first; step < steps;) {
 ///       t.step();
+///       ++step;
 ///       saves.poll();
 ///       if (step % 100 == 0) saves.save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
 ///     }
@@ -245,7 +246,9 @@ struct running_save_on {
 /// exception. A save that has not ended then is not there, and the newest checkpoint is the one before it.
 /// What it has left, the next save in the folder removes.
 ///
-/// A process needs memory for a second copy of what it writes, which is kept from one save to the next.
+/// A process needs memory for a second copy of what it writes, which is kept from one save to the next. While
+/// a save is under way nothing else may save in its folder: it would take the unfinished one for what an
+/// earlier job has left, and remove it.
 template<class Machine>
   requires requires { typename Machine::mesh_type; }
 class asynchronous_saves {
@@ -273,11 +276,11 @@ public:
     save(list, detail::no_optimizer{}, position, folder);
   }
 
-  /// Looks how far the save has come, and goes on with it; it does not wait for files. Returns whether all is
-  /// on disk that was to be saved, the same on all processes.
+  /// Looks how far the save has come, and goes on with it; it waits for no file unless a process has failed.
+  /// Returns whether all is on disk that was to be saved, the same on all processes.
   ///
-  /// One all-reduce of one number over the whole mesh, which is priced and counted. Twice in a save, when all
-  /// processes have written, a little more is sent, which is not: what the manifest says of each part.
+  /// One all-reduce of one number over the whole mesh, which is priced and counted. Once in a save, when all
+  /// processes have written, what the manifest says of each part is sent too, which is not.
   /// Errors, the same on all processes: those of `meshtf::save`.
   constexpr bool poll(std::source_location at = std::source_location::current()) {
     agree_on("poll", at);
