@@ -13,9 +13,12 @@
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/asynchronous_saves.hpp>
 #include <meshtf/io/checkpoint.hpp>
+#include <meshtf/io/describe_checkpoint.hpp>
+#include <meshtf/io/description.hpp>
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/log.hpp>
 #include <meshtf/io/print.hpp>
 #include <meshtf/io/print_names.hpp>
+#include <meshtf/io/settings.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/training.hpp>

@@ -183,9 +183,9 @@ MESHTF_DEFINE void running_save::finish(boost::mpi::communicator const& world) {
 
 template<class List, class Optimizer>
 void begin_save(running_save& save, List const& list, Optimizer const& opt, training_position const& position,
-                std::string const& folder) {
+                std::string const& folder, setting_texts const& about) {
   if constexpr (can_be_kept<List, Optimizer>())
-    with_parts_to_save(list, opt, position, folder,
+    with_parts_to_save(list, opt, position, folder, about,
                        [&save](auto& m, parts_to_save what) { save.begin(m.world(), std::move(what)); });
 }
 
@@ -266,7 +266,14 @@ public:
   template<class First, class... Rest, class Optimizer>
   void save(parameter_list<First, Rest...> const& list, Optimizer const& opt,
             training_position const& position, std::string const& folder) {
-    detail::begin_save(save_, list, opt, position, folder);
+    detail::begin_save(save_, list, opt, position, folder, {});
+  }
+
+  /// The same with the program's settings.
+  template<class First, class... Rest, class Optimizer, Settings S>
+  void save(parameter_list<First, Rest...> const& list, Optimizer const& opt,
+            training_position const& position, S const& settings, std::string const& folder) {
+    detail::begin_save(save_, list, opt, position, folder, detail::described_program(list, settings));
   }
 
   /// The same for a program that has no optimizer, or one without state of its own.

@@ -11,7 +11,9 @@
 #include <meshtf/io/checkpoint_loading.hpp>
 #include <meshtf/io/checkpoint_parts.hpp>
 #include <meshtf/io/checkpoint_saving.hpp>
+#include <meshtf/io/description.hpp>
 #include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/io/settings.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -48,10 +50,10 @@ consteval bool can_be_kept() {
   return !is_dry<layout_of_list<List>> && KeptInCheckpoints<Optimizer>;
 }
 
-/// f(machine, parts) with what this process has of a checkpoint in the folder.
+/// f(machine, parts) with what this process has of a checkpoint in the folder; `about` are further metadata.
 template<class List, class Optimizer, class F>
 void with_parts_to_save(List const& list, Optimizer const& opt, training_position const& position,
-                        std::string const& folder, F const& f) {
+                        std::string const& folder, setting_texts const& about, F const& f) {
   using layout_type = layout_of_list<List>;
   auto& m           = machine_of(list, "a checkpoint");
   m.compare_call("save", folder);
@@ -59,6 +61,7 @@ void with_parts_to_save(List const& list, Optimizer const& opt, training_positio
   check_names(arrays);
   std::string const bad = not_finite_in(m, arrays);
   manifest_head head{layout_in_words<layout_type>(), about_checkpoint(opt, &position)};
+  head.about.insert(head.about.end(), about.begin(), about.end());
   if (!bad.empty()) head.about.emplace_back(not_finite_key, bad);
   f(m, parts_to_save{stored_arrays_of(m, arrays, stage_axes<layout_type>, true),
                      std::move(head),
@@ -67,23 +70,25 @@ void with_parts_to_save(List const& list, Optimizer const& opt, training_positio
 
 template<class List, class Optimizer>
 void save_in_parts(List const& list, Optimizer const& opt, training_position const& position,
-                   std::string const& folder) {
+                   std::string const& folder, setting_texts const& about) {
   if constexpr (can_be_kept<List, Optimizer>())
-    with_parts_to_save(list, opt, position, folder,
+    with_parts_to_save(list, opt, position, folder, about,
                        [](auto& m, parts_to_save what) { save_parts(m.world(), std::move(what)); });
 }
 
 /// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position,
-             std::string const& path) {
+             std::string const& path, setting_texts const& about = {}) {
   if constexpr (can_be_kept<List, Optimizer>()) {
     auto& m = machine_of(list, "a checkpoint");
     m.compare_call("save", path);
     auto const arrays           = kept_arrays_of(list, opt);
     std::uint64_t const longest = longest_header_of(arrays);
+    auto all                    = about_checkpoint(opt, position);
+    all.insert(all.end(), about.begin(), about.end());
     write_checkpoint(
-        m, arrays, about_checkpoint(opt, position),
+        m, arrays, std::move(all),
         [&](std::string const& bad) {
           return position != nullptr ? reserve_path_for(path, *position, bad, longest) : path;
         },
@@ -96,14 +101,25 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
 
 template<class List, class Optimizer>
 void save_step(List const& list, Optimizer const& opt, training_position const& position,
-               std::string const& folder, checkpoint_options const& options) {
-  if (options.in_parts) save_in_parts(list, opt, position, folder);
-  else save_to(list, opt, &position, folder);
+               std::string const& folder, checkpoint_options const& options,
+               setting_texts const& about = {}) {
+  if (options.in_parts) save_in_parts(list, opt, position, folder, about);
+  else save_to(list, opt, &position, folder, about);
+}
+
+/// Compares the settings with those of a file's metadata, and says what differs.
+template<Settings S>
+kept_settings_check check_of_settings(S& settings) {
+  return [&settings](std::string const& path, setting_texts const& kept) {
+    if (kept.empty()) return;
+    for (auto const& line : compared_settings(bound_settings(settings), path, kept)) say(line);
+  };
 }
 
 template<class List, class Optimizer>
-training_position load_from(List const& list, Optimizer& opt, std::string const& path) {
-  if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path, not_renamed{});
+training_position load_from(List const& list, Optimizer& opt, std::string const& path,
+                            kept_settings_check const& check = {}) {
+  if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path, not_renamed{}, check);
   else return {};
 }
 
@@ -126,6 +142,11 @@ training_position save_to(Arguments const&...) {
       "meshtf: checkpoints need the library jansson: apt install libjansson-dev, and configure again; "
       "without CMake: -DMESHTF_WITH_JANSSON=1 -ljansson");
   return {};
+}
+
+template<class S>
+int check_of_settings(S&) {
+  return 0;
 }
 
 template<class... Arguments>
@@ -181,6 +202,16 @@ void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, trai
   detail::save_step(list, opt, position, folder, options);
 }
 
+/// The same with the program's settings. The metadata then say each as "setting.NAME", the mesh, the layout's
+/// name, and the names of each array's dimensions, for `load`, for `describe` and for a reader of the file.
+///
+///     meshtf::save(parameters(net), opt, {.step = step}, chosen, "run1");
+template<class First, class... Rest, class Optimizer, Settings S>
+void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position,
+          S const& settings, std::string const& folder, checkpoint_options const& options = {}) {
+  detail::save_step(list, opt, position, folder, options, detail::described_program(list, settings));
+}
+
 /// The same for a program that has no optimizer, or one without state of its own.
 template<class First, class... Rest>
 void save(parameter_list<First, Rest...> const& list, training_position const& position,
@@ -215,6 +246,16 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
+}
+
+/// The same for a program with settings. Process 0 says those that differ from the checkpoint's, a line each
+/// on stderr: to go on with another rate is normal. A checkpoint that was saved without settings has none to
+/// compare.
+/// Errors: as those above; `usage_error` if a setting that `must_match` differs. Nothing is changed then.
+template<class First, class... Rest, class Optimizer, Settings S>
+training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path,
+                       S settings) {
+  return detail::load_from(list, opt, path, detail::check_of_settings(settings));
 }
 
 /// Loads parameters alone, from a checkpoint or from any safetensors file that holds exactly their names.

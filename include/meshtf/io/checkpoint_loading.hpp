@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include <meshtf/io/checkpoint_saving.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/settings.hpp>
 #include <meshtf/io/step_folder_reader.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -97,11 +100,30 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
 /// The arrays of the file have the names of the model.
 struct not_renamed {};
 
+/// Looks at the settings that the file `path` keeps, on process 0, before anything is changed.
+using kept_settings_check = std::function<void(std::string const& path, setting_texts const& kept)>;
+
+/// Those that a file of ours keeps.
+setting_texts settings_in(safetensors_header const& header);
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE setting_texts settings_in(safetensors_header const& header) {
+  setting_texts kept;
+  if (!is_ours(header)) return kept;
+  constexpr std::string_view prefix = setting_prefix;
+  for (auto const& [key, value] : header.metadata)
+    if (key.starts_with(prefix)) kept.emplace_back(key.substr(prefix.size()), value);
+  return kept;
+}
+
+#endif
+
 /// Process 0 reads the file, and the others receive what they need from it; of a checkpoint in parts each
 /// process reads what it needs. `new_name` gives the arrays the names of the model.
 template<class List, class Optimizer, class Rename>
 training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path,
-                                  Rename const& new_name) {
+                                  Rename const& new_name, kept_settings_check const& check_settings = {}) {
   auto& m = machine_of(list, "a checkpoint");
   m.compare_call("load", path);
   auto const& world     = m.world();
@@ -122,6 +144,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     if (opened.parts) check(*opened.parts);
     if (opened.file) check(*opened.file);
     auto const& header = opened.parts ? opened.parts->header() : opened.file->header();
+    if (check_settings) check_settings(opened.path, settings_in(header));
     if (auto const bad = header.metadata.find(not_finite_key);
         bad != header.metadata.end() && is_ours(header))
       say("loaded " + opened.path + ", in which '" + spelled_text(bad->second) +
