@@ -203,38 +203,29 @@ constexpr char const* help = R"(usage: experts_text [--model experts|dense] [--s
 )";
 
 struct options {
-  bool has_experts = true;
-  long steps       = 3000;
-  long seed        = 1;
-  double rate      = 8e-3;
-  double balance   = 0.05;
-  std::string data = "build/data/kjv.txt";
-  bool help        = false;
-};
+  std::string model = "experts";
+  long steps        = 3000;
+  long seed         = 1;
+  double rate       = 8e-3;
+  double balance    = 0.05;
+  std::string data  = "build/data/kjv.txt";
+  bool help         = false;
 
-options read_options(int argc, char** argv) {
-  options chosen;
-  chosen.help = for_each_option(
-      argc, argv, "--model, --steps, --seed, --rate, --balance, --data or --help",
-      [&](std::string const& option, auto const& next) {
-        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
-        else if (option == "--data") chosen.data = next();
-        else if (option == "--rate")
-          chosen.rate = real_number(option, next(), "above 0", "0.008", [](double x) { return x > 0; });
-        else if (option == "--balance")
-          chosen.balance = real_number(option, next(), "from 0 on", "0.05", [](double x) { return x >= 0; });
-        else if (option == "--model") {
-          auto const name = next();
-          if (name != "experts" && name != "dense")
-            throw meshtf::usage_error("expected a model (experts or dense), got '" + name +
-                                      "': for example --model dense");
-          chosen.has_experts = name == "experts";
-        } else return false;
-        return true;
-      });
-  return chosen;
-}
+  static constexpr auto settings() {
+    using meshtf::setting;
+    using self           = options;
+    auto const is_model  = [](std::string const& name) { return name == "experts" || name == "dense"; };
+    auto const is_rate   = [](double const& x) { return x > 0 && std::isfinite(x); };
+    auto const is_weight = [](double const& x) { return x >= 0 && std::isfinite(x); };
+    return std::tuple{setting{"model", &self::model}.expects("a model (experts or dense)", is_model),
+                      setting{"steps", &self::steps}.expects(from_1, at_least<1>),
+                      setting{"seed", &self::seed}.expects(from_0, at_least<0>),
+                      setting{"rate", &self::rate}.expects("a number above 0", is_rate),
+                      setting{"balance", &self::balance}.expects("a number from 0 on", is_weight),
+                      setting{"data", &self::data},
+                      setting{"help", &self::help}};
+  }
+};
 
 template<template<meshtf::Layout> class Training>
 void train(meshtf::machine<alone>& m, meshtf::text_parts const& text, options const& chosen) {
@@ -253,7 +244,7 @@ void train(meshtf::machine<alone>& m, meshtf::text_parts const& text, options co
     if (++step % 250 != 0 && step != chosen.steps) continue;
     auto const found = judge(t, text.held_out);
     std::printf("step %ld: held out %.4f", step, found.loss);
-    if (chosen.has_experts)
+    if (chosen.model == "experts")
       std::printf(", loads vary by %.3f, %.2f %% dropped", found.variation, 100 * found.dropped);
     std::printf("\n");
     std::fflush(stdout);
@@ -273,7 +264,7 @@ meshtf::text_parts read_parts(std::string const& path) {
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};
   meshtf::process_mesh<meshtf::mesh<>> m{env.world()};
-  auto const chosen = read_options(argc, argv);
+  auto const chosen = meshtf::read_settings<options>(argc, argv);
   if (chosen.help) {
     std::printf("%s", help);
     return 0;
@@ -282,7 +273,7 @@ int main(int argc, char** argv) {
   std::printf("a step: %.1f Mflop and %ld parameters dense, %.1f Mflop and %ld parameters with experts\n",
               1e-6 * static_cast<double>(cost_of_dense.flops()), cost_of_dense.parameter_bytes() / 4,
               1e-6 * static_cast<double>(cost_of_experts.flops()), cost_of_experts.parameter_bytes() / 4);
-  if (chosen.has_experts) train<experts_training>(m, text, chosen);
+  if (chosen.model == "experts") train<experts_training>(m, text, chosen);
   else train<dense_training>(m, text, chosen);
   return 0;
 }

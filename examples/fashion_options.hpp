@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <meshtf/data/labelled_images.hpp>
+#include <meshtf/io/settings.hpp>
 
 #include "options.hpp"
 
@@ -30,31 +32,23 @@ struct options {
   std::uint64_t seed = 1;
   bool plain         = false;
   bool help          = false;
-};
 
-/// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say
-/// so. Errors: `software_error` on all.
-template<class Machine>
-void agree_on(Machine const& m, options const& chosen) {
-  m.agree("--steps", chosen.steps);
-  m.agree("--layout", chosen.layout);
-  m.agree("--seed", chosen.seed);
-}
+  static constexpr auto settings() {
+    using meshtf::setting;
+    using self = options;
+    return std::tuple{setting{"steps", &self::steps}.expects(from_1, at_least<1>),
+                      setting{"layout", &self::layout},
+                      setting{"data", &self::data}.may_differ(),
+                      setting{"seed", &self::seed}.expects(from_0, at_least<0, std::uint64_t>),
+                      setting{"plain", &self::plain}.may_differ(),
+                      setting{"help", &self::help}};
+  }
+};
 
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, long steps) {
-  options chosen{.steps = steps};
-  chosen.help = for_each_option(argc, argv, "--steps, --layout, --data, --seed, --plain or --help",
-                                [&](std::string const& option, auto const& next) {
-                                  if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-                                  else if (option == "--layout") chosen.layout = one_of(layouts, next());
-                                  else if (option == "--data") chosen.data = next();
-                                  else if (option == "--seed")
-                                    chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
-                                  else if (option == "--plain") chosen.plain = true;
-                                  else return false;
-                                  return true;
-                                });
+  auto const chosen = meshtf::read_settings(argc, argv, options{.steps = steps});
+  if (!chosen.layout.empty()) one_of(layouts, chosen.layout);
   return chosen;
 }
 

@@ -38,7 +38,7 @@ std::string continued(language_model<L> const& net, meshtf::machine<L>& m, optio
     std::copy(read.begin(), read.end(), ids.data());
     meshtf::random_key const key{chosen.seed, static_cast<std::uint64_t>(there - known)};
     auto const found = meshtf::nn::generate(
-        net, ids, {.prompt = known, .length = ahead, .choice = chosen.choice, .random = key});
+        net, ids, {.prompt = known, .length = ahead, .choice = chosen.choice(), .random = key});
     std::vector<std::int32_t> const written(found.data() + known, found.data() + known + ahead);
     text += meshtf::byte_tokenizer::decode(written);
     left -= ahead;

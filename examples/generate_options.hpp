@@ -1,10 +1,13 @@
 // The command line of generate.cpp.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include <meshtf/data/byte_tokenizer.hpp>
+#include <meshtf/io/settings.hpp>
 #include <meshtf/nn/sampling.hpp>
 
 #include "options.hpp"
@@ -28,54 +31,34 @@ struct options {
   std::string checkpoint = {};
   std::string prompt     = {};
   long tokens            = 200;
-  meshtf::nn::sampling choice{.temperature = 0.8};
-  std::uint64_t seed = 1;
-  bool help          = false;
+  double temperature     = 0.8;
+  int top_k              = meshtf::byte_tokenizer::vocabulary;
+  double top_p           = 1;
+  std::uint64_t seed     = 1;
+  bool help              = false;
+
+  meshtf::nn::sampling choice() const { return {.temperature = temperature, .top_k = top_k, .top_p = top_p}; }
+
+  static constexpr auto settings() {
+    using meshtf::setting;
+    using self          = options;
+    auto const is_count = [](int const& n) { return n >= 1 && n <= meshtf::byte_tokenizer::vocabulary; };
+    auto const is_part  = [](double const& p) { return p > 0 && p <= 1; };
+    auto const is_warm  = [](double const& t) { return t >= 0 && std::isfinite(t); };
+    return std::tuple{setting{"checkpoint", &self::checkpoint},
+                      setting{"prompt", &self::prompt},
+                      setting{"tokens", &self::tokens}.expects(from_1, at_least<1>),
+                      setting{"temperature", &self::temperature}.expects("a number of at least 0", is_warm),
+                      setting{"top-k", &self::top_k}.expects("a whole number of 1 to 256 bytes", is_count),
+                      setting{"top-p", &self::top_p}.expects("a number above 0 and up to 1", is_part),
+                      setting{"seed", &self::seed}.expects(from_0, at_least<0, std::uint64_t>),
+                      setting{"help", &self::help}};
+  }
 };
-
-/// Errors: `usage_error` unless `text` is a number of bytes that there are.
-inline long byte_count(std::string const& option, std::string const& text) {
-  long const n = whole_number(option, text, 1);
-  if (n > meshtf::byte_tokenizer::vocabulary)
-    throw meshtf::usage_error("expected a whole number of 1 to 256 after " + option + ", got '" + text +
-                              "': there are 256 bytes; for example " + option + " 20");
-  return n;
-}
-
-/// All processes were given the same: otherwise each would draw ids of its own. Errors: `software_error` on
-/// all.
-template<class Machine>
-void agree_on(Machine const& m, options const& chosen) {
-  m.agree("--checkpoint", chosen.checkpoint);
-  m.agree("--prompt", chosen.prompt);
-  m.agree("--tokens", chosen.tokens);
-  m.agree("--temperature", chosen.choice.temperature);
-  m.agree("--top-k", static_cast<long>(chosen.choice.top_k));
-  m.agree("--top-p", chosen.choice.top_p);
-  m.agree("--seed", chosen.seed);
-}
 
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv) {
-  options chosen;
-  chosen.help = for_each_option(
-      argc, argv, "--checkpoint, --prompt, --tokens, --temperature, --top-k, --top-p, --seed or --help",
-      [&](std::string const& option, auto const& next) {
-        if (option == "--checkpoint") chosen.checkpoint = next();
-        else if (option == "--prompt") chosen.prompt = next();
-        else if (option == "--tokens") chosen.tokens = whole_number(option, next(), 1);
-        else if (option == "--temperature")
-          chosen.choice.temperature =
-              real_number(option, next(), "of at least 0", "0.8", [](double t) { return t >= 0; });
-        else if (option == "--top-k") chosen.choice.top_k = byte_count(option, next());
-        else if (option == "--top-p")
-          chosen.choice.top_p = real_number(option, next(), "above 0 and up to 1", "0.9",
-                                            [](double p) { return p > 0 && p <= 1; });
-        else if (option == "--seed")
-          chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
-        else return false;
-        return true;
-      });
+  auto const chosen = meshtf::read_settings<options>(argc, argv);
   if (chosen.help) return chosen;
   if (chosen.checkpoint.empty())
     throw meshtf::usage_error(

@@ -151,7 +151,7 @@ std::string continuation(training<L>& t, std::string const& prompt, std::size_t 
 /// Continues a training: the model, the optimizer and the place in the text become those of the checkpoint.
 template<meshtf::Layout L>
 meshtf::training_position resume(training<L>& t, options const& chosen) {
-  auto const at        = meshtf::load(parameters(t.net), t.opt, chosen.resume);
+  auto const at        = meshtf::load(parameters(t.net), t.opt, chosen.resume, chosen);
   auto const completed = std::to_string(at.step);
   if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
     throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " +
@@ -216,7 +216,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
     if (!chosen.save.empty()) saves.poll();
     if (!chosen.save.empty() && (step % save_pace == 0 || step == steps || stops)) {
       at.step = static_cast<std::uint64_t>(step);
-      saves.save(parameters(t.net), t.opt, at, chosen.save);
+      saves.save(parameters(t.net), t.opt, at, chosen, chosen.save);
     }
     if (stops) saves.finish();
     if (stops)

@@ -1,10 +1,12 @@
 // The command line of language_model.cpp.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
+
+#include <meshtf/io/settings.hpp>
 
 #include "options.hpp"
 
@@ -33,6 +35,8 @@ inline std::string usage(std::string const& size, long steps) {
 
 struct options {
   long steps;                     // the default is that of the size
+  std::string size;               // that of the program
+  std::string model;              // that of the program
   std::string layout       = {};  // empty: all
   std::string data         = "build/data/kjv.txt";
   long every               = 0;   // not given
@@ -44,59 +48,38 @@ struct options {
   std::string report = {};  // empty: none
   bool plain         = false;
   bool help          = false;
-};
 
-/// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say
-/// so. Errors: `software_error` on all.
-template<class Machine>
-void agree_on(Machine const& m, options const& chosen) {
-  m.agree("--steps", chosen.steps);
-  m.agree("--layout", chosen.layout);
-  m.agree("--every", chosen.every);
-  m.agree("--seed", chosen.seed.value_or(-1));  // no seed is negative
-  m.agree("--save", chosen.save);
-  m.agree("--resume", chosen.resume);
-  m.agree("--log", chosen.log);
-  m.agree("--report", chosen.report);
-}
+  static constexpr auto settings() {
+    using meshtf::setting;
+    using self = options;
+    return std::tuple{setting{"steps", &self::steps}.expects(from_1, at_least<1>),
+                      setting{"size", &self::size}.must_match(),
+                      setting{"model", &self::model}.must_match(),
+                      setting{"layout", &self::layout}.not_kept(),
+                      setting{"data", &self::data}.may_differ(),
+                      setting{"every", &self::every}.expects(from_1, at_least<1>).not_kept(),
+                      setting{"seed", &self::seed}.expects(from_0, at_least<0>).not_kept(),
+                      setting{"save", &self::save}.expects("a folder", is_named).not_kept(),
+                      setting{"resume", &self::resume}.expects("a folder", is_named).not_kept(),
+                      setting{"log", &self::log}.expects("a folder", is_named).not_kept(),
+                      setting{"report", &self::report}.not_kept(),
+                      setting{"plain", &self::plain}.not_kept().may_differ(),
+                      setting{"help", &self::help}.not_kept()};
+  }
+};
 
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts,
                             std::string const& size, std::string const& model, long steps) {
-  options chosen{steps};
-  auto const folder = [](std::string const& option, std::string const& name) {
-    if (name.empty())
-      throw meshtf::usage_error("expected a folder after " + option + ", got '': for example " + option +
-                                " build/checkpoint");
-    return name;
-  };
-  chosen.help = for_each_option(
-      argc, argv,
-      "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume, --log, --report, "
-      "--plain or --help",
-      [&](std::string const& option, auto const& next) {
-        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-        else if (option == "--layout") chosen.layout = one_of(layouts, next());
-        else if (option == "--data") chosen.data = next();
-        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
-        else if (option == "--every") chosen.every = whole_number(option, next(), 1);
-        else if (option == "--save") chosen.save = folder(option, next());
-        else if (option == "--resume") chosen.resume = folder(option, next());
-        else if (option == "--log") chosen.log = folder(option, next());
-        else if (option == "--report") chosen.report = next();
-        else if (option == "--plain") chosen.plain = true;
-        else if (option == "--size") {
-          if (auto const wanted = next(); wanted != size)
-            throw meshtf::usage_error(
-                "expected --size " + size + ", which this program was compiled for, got '" + wanted +
-                "': a size is a program of its own, which examples/demo builds: for example --size small");
-        } else if (option == "--model") {
-          if (auto const wanted = next(); wanted != model)
-            throw meshtf::usage_error(
-                "expected --model " + model + ", which this program was compiled for, got '" + wanted +
-                "': a model is a program of its own, which examples/demo builds: for example --model llama");
-        } else return false;
-        return true;
-      });
+  auto const chosen = meshtf::read_settings(argc, argv, options{steps, size, model});
+  if (!chosen.layout.empty()) one_of(layouts, chosen.layout);
+  if (chosen.size != size)
+    throw meshtf::usage_error(
+        "expected --size " + size + ", which this program was compiled for, got '" + chosen.size +
+        "': a size is a program of its own, which examples/demo builds: for example --size small");
+  if (chosen.model != model)
+    throw meshtf::usage_error(
+        "expected --model " + model + ", which this program was compiled for, got '" + chosen.model +
+        "': a model is a program of its own, which examples/demo builds: for example --model llama");
   return chosen;
 }

@@ -11,15 +11,16 @@
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
+#include <meshtf/io/describe_checkpoint.hpp>
+#include <meshtf/io/description.hpp>
 #include <meshtf/planning.hpp>
-
-#include "options.hpp"
 
 namespace {
 
 constexpr char const* usage =
     R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
        meshtf-plan --schedule NAME [--svg FILE]     meshtf-plan --stages
+       meshtf-plan --diff A B [--model NAME]
 
   --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -32,6 +33,9 @@ constexpr char const* usage =
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
   --beside NAME   with --svg: this layout next to the other, each with its step
   --schedule NAME gpipe or one_forward_one_backward: its passes on 4 stages, over 8 micro-batches
+  --diff A B      what differs between two checkpoints, each a folder or a file: arrays, settings, mesh,
+                  layout, position; or between one and `model`, the program of --model, whose
+                  arrays alone are compared. Status 0: nothing differs; 1: something does
   --help          this text
 )";
 
@@ -87,11 +91,12 @@ struct mlp {
 
   constexpr explicit mlp(meshtf::machine<L>& m)
       : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr auto list() { return parameters(w1, w2); }
   constexpr auto step() {
     auto const h    = relu(einsum<batch, hidden>(x, w1));
     auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(h, w2), labels));
     backward(loss);
-    opt.step(parameters(w1, w2));
+    opt.step(list());
     return loss;
   }
 };
@@ -111,10 +116,11 @@ struct transformer {
   constexpr explicit transformer(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.prepare(parameters(net));
   }
+  constexpr auto list() { return parameters(net); }
   constexpr auto step() {
     auto const loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
     backward(loss);
-    opt.step(parameters(net));
+    opt.step(list());
     return loss;
   }
 };
@@ -135,6 +141,7 @@ struct network {
 
   constexpr explicit network(meshtf::machine<L>& m)
       : edges{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr auto list() { return parameters(edges, last); }
   constexpr auto step() {
     auto const seen = relu(edges(x));
     auto const small =
@@ -142,7 +149,7 @@ struct network {
             seen);
     auto const loss = mean(softmax_cross_entropy<classes>(last(small), labels));
     backward(loss);
-    opt.step(parameters(edges, last));
+    opt.step(list());
     return loss;
   }
 };
@@ -161,6 +168,7 @@ struct asked {
   std::string svg;
   std::string beside;
   std::string schedule;
+  std::vector<std::string> diff;
   bool stages = false;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
@@ -306,6 +314,42 @@ meshtf::svg_text picture(asked const& a) {
   return made;
 }
 
+/// The arrays of a program, which are the same under each layout.
+template<template<meshtf::Layout> class Program, class L>
+meshtf::description describe_program() {
+  meshtf::ledger<grid> m;
+  Program<meshtf::dry<L>> program{m};
+  return meshtf::describe(program.list());
+}
+
+meshtf::description describe_side(asked const& a, std::string const& side) {
+  if (side == "model") {
+    if (a.model == "mlp") return describe_program<mlp, replicated>();
+    if (a.model == "transformer") return describe_program<transformer, replicated>();
+    return describe_program<of_images::network, of_images::replicated>();
+  }
+#if MESHTF_WITH_JANSSON
+  return meshtf::describe(side);
+#else
+  throw meshtf::usage_error("expected 'model' after --diff, got '" + side +
+                            "': to read checkpoints, build this program with libjansson-dev");
+#endif
+}
+
+/// Whether something differs.
+bool say_differences(asked const& a) {
+  auto from = describe_side(a, a.diff[0]);
+  auto to   = describe_side(a, a.diff[1]);
+  if (a.diff[0] == "model" || a.diff[1] == "model")
+    for (auto* const about : {&from, &to})
+      std::erase_if(*about, [](auto const& entry) {
+        return !entry.first.starts_with("array.") || entry.first.starts_with("array.optimizer.");
+      });
+  auto const lines = meshtf::differences(from, to);
+  for (auto const& line : lines) say(line);
+  return !lines.empty();
+}
+
 /// Errors: `unavailable` if the file can't be written, all of it.
 void write(std::string const& file, std::string_view text) {
   std::ofstream out{file, std::ios::binary};
@@ -327,6 +371,34 @@ std::string among(std::string const& option, std::vector<std::string> const& kno
                             "': for example " + option + " " + known.front());
 }
 
+/// Calls take(option, next) for each option, up to --help. next() is the option's value, of `--steps 20` or
+/// of `--steps=20`; `take` is false if it does not know the option. True if --help was asked for.
+///
+/// Errors: `usage_error`, on every process alike.
+template<class Take>
+bool for_each_option(int argc, char** argv, std::string const& known, Take const& take) {
+  for (int i = 1; i < argc; ++i) {
+    std::string option = argv[i];
+    std::string value;
+    bool is_there = false;
+    if (option == "--help") return true;
+    if (auto const equals = option.find('='); option.starts_with("--") && equals != std::string::npos) {
+      value    = option.substr(equals + 1);
+      option   = option.substr(0, equals);
+      is_there = true;
+    }
+    auto const next = [&] {
+      if (!is_there && ++i == argc)
+        throw meshtf::usage_error("expected a value after " + option +
+                                  ", got nothing: --help shows the options");
+      return is_there ? value : std::string{argv[i]};
+    };
+    if (!take(option, next))
+      throw meshtf::usage_error("expected " + known + ", got '" + option + "': --help shows the options");
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -334,13 +406,14 @@ int main(int argc, char** argv) {
     asked a;
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help = for_each_option(
-        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule, --stages or --help",
+        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule, --stages, --diff or --help",
         [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
           else if (option == "--stages") a.stages = true;
+          else if (option == "--diff") a.diff = {next(), next()};
           else if (option == "--schedule")
             a.schedule = among(option, {"gpipe", "one_forward_one_backward"}, next());
           else if (option == "--what")
@@ -355,6 +428,7 @@ int main(int argc, char** argv) {
     if (!a.beside.empty() && a.svg.empty())
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
+    if (!a.diff.empty()) return say_differences(a) ? 1 : 0;
     if (a.stages) {
       of_stages::say();
     } else if (a.svg.empty()) {

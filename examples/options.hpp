@@ -1,9 +1,8 @@
-// The command lines of the examples: what their options have in common.
+// The command lines of the examples: what their settings have in common.
 #pragma once
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -20,19 +19,6 @@ inline long whole_number(std::string const& option, std::string const& text, lon
   return n;
 }
 
-/// Errors: `usage_error` unless `text` is a finite number that `fits`, as `range` says in words.
-template<class Fits>
-double real_number(std::string const& option, std::string const& text, std::string const& range,
-                   std::string const& example, Fits const& fits) {
-  double x                  = 0;
-  char const* const end     = text.data() + text.size();
-  auto const [stop, failed] = std::from_chars(text.data(), end, x);
-  if (failed != std::errc{} || stop != end || !std::isfinite(x) || !fits(x))
-    throw meshtf::usage_error("expected a number " + range + " after " + option + ", got '" + text +
-                              "': for example " + option + " " + example);
-  return x;
-}
-
 /// Errors: `usage_error` unless `text` is one of `layouts`.
 inline std::string one_of(std::vector<std::string> const& layouts, std::string const& text) {
   std::string all;
@@ -43,30 +29,12 @@ inline std::string one_of(std::vector<std::string> const& layouts, std::string c
   return text;
 }
 
-/// Calls take(option, next) for each option, up to --help. next() is the option's value, of `--steps 20` or
-/// of `--steps=20`; `take` is false if it does not know the option. True if --help was asked for.
-///
-/// Errors: `usage_error`, on every process alike.
-template<class Take>
-bool for_each_option(int argc, char** argv, std::string const& known, Take const& take) {
-  for (int i = 1; i < argc; ++i) {
-    std::string option = argv[i];
-    std::string value;
-    bool is_there = false;
-    if (option == "--help") return true;
-    if (auto const equals = option.find('='); option.starts_with("--") && equals != std::string::npos) {
-      value    = option.substr(equals + 1);
-      option   = option.substr(0, equals);
-      is_there = true;
-    }
-    auto const next = [&] {
-      if (!is_there && ++i == argc)
-        throw meshtf::usage_error("expected a value after " + option +
-                                  ", got nothing: --help shows the options");
-      return is_there ? value : std::string{argv[i]};
-    };
-    if (!take(option, next))
-      throw meshtf::usage_error("expected " + known + ", got '" + option + "': --help shows the options");
-  }
-  return false;
+/// What settings of numbers expect. 999,999,999 is the most.
+template<long N, class T = long>
+bool at_least(T const& x) {
+  return x >= static_cast<T>(N) && x <= static_cast<T>(999'999'999);
 }
+inline constexpr char const* from_0 = "a whole number of at least 0";
+inline constexpr char const* from_1 = "a whole number of at least 1";
+
+inline bool is_named(std::string const& name) { return !name.empty(); }

@@ -399,7 +399,7 @@ private:
       check_vocabulary(meshtf::load(t_.net.parameters(), best_), text_.words, chosen_);
       least_ = evaluate(t_, text_.dev, dev_rows_);
     }
-    at_ = meshtf::load(t_.net.parameters(), opt, chosen_.checkpoint);
+    at_ = meshtf::load(t_.net.parameters(), opt, chosen_.checkpoint, chosen_);
     check_vocabulary(at_, text_.words, chosen_);
     if (chosen_.seed && at_.seed != static_cast<std::uint64_t>(*chosen_.seed))
       throw meshtf::usage_error("expected --seed " + std::to_string(at_.seed) + ", that of the training in " +
@@ -430,7 +430,8 @@ private:
   }
 
   void save() {
-    if (!chosen_.checkpoint.empty()) meshtf::save(t_.net.parameters(), t_.opt, at_, chosen_.checkpoint);
+    if (!chosen_.checkpoint.empty())
+      meshtf::save(t_.net.parameters(), t_.opt, at_, chosen_, chosen_.checkpoint);
   }
 
   void look_at_dev() {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <meshtf/io/settings.hpp>
+
 #include "options.hpp"
 
 inline std::string usage(std::string const& size, long steps, long pace) {
@@ -57,61 +59,40 @@ struct options {
   bool greedy              = false;
   bool plain               = false;
   bool help                = false;
-};
 
-/// All processes were given the same. Errors: `software_error` on all.
-template<class Machine>
-void agree_on(Machine const& m, options const& chosen) {
-  m.agree("--steps", chosen.steps);
-  m.agree("--tflop", chosen.tflop);
-  m.agree("--minutes", chosen.minutes);
-  m.agree("--compare", chosen.compare);
-  m.agree("--pace", chosen.pace);
-  m.agree("--every", chosen.every);
-  m.agree("--layout", chosen.layout);
-  m.agree("--folder", chosen.folder);
-  m.agree("--vocabulary", chosen.vocabulary);
-  m.agree("--checkpoint", chosen.checkpoint);
-  m.agree("--translate", chosen.translate);
-  m.agree("--to", chosen.to);
-  m.agree("--seed", chosen.seed.value_or(-1));  // no seed is negative
-  m.agree("--strict", static_cast<long>(chosen.strict));
-  m.agree("--greedy", static_cast<long>(chosen.greedy));
-}
+  static constexpr auto settings() {
+    using meshtf::setting;
+    using self        = options;
+    auto const number = [](char const* name, long self::* member) {
+      return setting{name, member}.expects(from_1, at_least<1>);
+    };
+    auto const text = [](char const* name, std::string self::* member) {
+      return setting{name, member}.expects("a name", is_named).not_kept();
+    };
+    return std::tuple{number("pace", &self::pace).not_kept(),
+                      number("steps", &self::steps).not_kept(),
+                      number("tflop", &self::tflop).not_kept(),
+                      number("minutes", &self::minutes).not_kept(),
+                      setting{"compare", &self::compare}.expects(from_0, at_least<0>).not_kept(),
+                      number("every", &self::every).not_kept(),
+                      setting{"layout", &self::layout}.not_kept(),
+                      text("folder", &self::folder),
+                      text("vocabulary", &self::vocabulary),
+                      text("checkpoint", &self::checkpoint),
+                      text("translate", &self::translate),
+                      text("to", &self::to),
+                      setting{"seed", &self::seed}.expects(from_0, at_least<0>).not_kept(),
+                      setting{"strict", &self::strict},
+                      setting{"greedy", &self::greedy}.not_kept(),
+                      setting{"plain", &self::plain}.not_kept().may_differ(),
+                      setting{"help", &self::help}.not_kept()};
+  }
+};
 
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, long pace) {
-  options chosen{pace};
-  auto const named = [](std::string const& option, std::string const& name) {
-    if (name.empty())
-      throw meshtf::usage_error("expected a name after " + option + ", got '': for example " + option +
-                                " build/translation");
-    return name;
-  };
-  chosen.help = for_each_option(
-      argc, argv,
-      "--steps, --tflop, --minutes, --layout, --folder, --vocabulary, --checkpoint, --pace, --compare, "
-      "--seed, --every, --translate, --to, --greedy, --strict, --plain or --help",
-      [&](std::string const& option, auto const& next) {
-        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-        else if (option == "--tflop") chosen.tflop = whole_number(option, next(), 1);
-        else if (option == "--minutes") chosen.minutes = whole_number(option, next(), 1);
-        else if (option == "--layout") chosen.layout = one_of(layouts, next());
-        else if (option == "--folder") chosen.folder = named(option, next());
-        else if (option == "--vocabulary") chosen.vocabulary = named(option, next());
-        else if (option == "--checkpoint") chosen.checkpoint = named(option, next());
-        else if (option == "--pace") chosen.pace = whole_number(option, next(), 1);
-        else if (option == "--compare") chosen.compare = whole_number(option, next(), 0);
-        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
-        else if (option == "--every") chosen.every = whole_number(option, next(), 1);
-        else if (option == "--translate") chosen.translate = named(option, next());
-        else if (option == "--to") chosen.to = named(option, next());
-        else if (option == "--strict") chosen.strict = true;
-        else if (option == "--greedy") chosen.greedy = true;
-        else if (option == "--plain") chosen.plain = true;
-        else return false;
-        return true;
-      });
+  auto chosen = meshtf::read_settings(argc, argv, options{pace});
+  if (!chosen.layout.empty()) one_of(layouts, chosen.layout);
   if (chosen.vocabulary.empty()) chosen.vocabulary = chosen.folder + "/joint.model";
   if (chosen.translate.empty() != chosen.to.empty())
     throw meshtf::usage_error(

@@ -224,7 +224,8 @@ TEST_CASE("descriptions differ in what differs", "[1]") {
   net<alone> n{processes<single>()};
   save(n.list(), n.opt, {.step = 3}, chosen_settings{}, folder / "a");
   save(n.list(), n.opt, {.step = 4}, chosen_settings{.rate = 2}, folder / "b");
-  auto const a = describe(folder / "a"), b = describe(folder / "b");
+  auto const a = describe(folder / "a");
+  auto const b = describe(folder / "b");
   CHECK(one_line(differences(a, a)) == "");
   CHECK(one_line(differences(a, b)) == "~ setting.rate = 0.001 -> 2\n~ step = 3 -> 4\n");
   // against a program: without a process, and a file without names of dimensions
