@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <meshtf/explain/chakra_trace.hpp>
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
@@ -21,6 +22,7 @@ constexpr char const* usage =
     R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
        meshtf-plan --schedule NAME [--svg FILE]     meshtf-plan --stages
        meshtf-plan --diff A B [--model NAME]
+       meshtf-plan --trace chakra FILE [--rank N] [--model NAME] [--layout NAME]
 
   --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -36,6 +38,8 @@ constexpr char const* usage =
   --diff A B      what differs between two checkpoints, each a folder or a file: arrays, settings, mesh,
                   layout, position; or between one and `model`, the program of --model, whose
                   arrays alone are compared. Status 0: nothing differs; 1: something does
+  --trace chakra FILE   write the step of process --rank (0) as an MLCommons Chakra execution trace, for
+                  simulators of networks, and print what is in it
   --help          this text
 )";
 
@@ -169,7 +173,9 @@ struct asked {
   std::string beside;
   std::string schedule;
   std::vector<std::string> diff;
-  bool stages = false;
+  std::vector<std::string> trace;
+  std::string rank = "0";
+  bool stages      = false;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -290,6 +296,15 @@ void say() {
 
 }  // namespace of_stages
 
+/// f(cost of a step) for the model and the layout `layout`, which are priced in the compiler.
+template<class F>
+void with_cost(asked const& a, std::string const& layout, F const& f) {
+  if (a.model == "mlp") max_layouts::under(layout, [&]<class L> { f.template operator()<L>(mlp_step<L>); });
+  else if (a.model == "transformer")
+    max_layouts::under(layout, [&]<class L> { f.template operator()<L>(transformer_step<L>); });
+  else layouts_of_images::under(layout, [&]<class L> { f.template operator()<L>(step_of_images<L>); });
+}
+
 /// The picture that was asked for, made while this program runs.
 meshtf::svg_text picture(asked const& a) {
   meshtf::svg_text made;
@@ -355,8 +370,18 @@ void write(std::string const& file, std::string_view text) {
   std::ofstream out{file, std::ios::binary};
   out << text << std::flush;
   if (!out)
-    throw meshtf::unavailable("expected to write the picture to '" + file +
+    throw meshtf::unavailable("expected to write '" + file +
                               "', got an error: name a file in a folder that can be written, or make room");
+}
+
+void write_trace(asked const& a) {
+  with_cost(a, a.layout, [&]<class L>(auto const& step) {
+    write(a.trace[1], meshtf::chakra_trace(step, std::stol(a.rank)));
+    std::printf("%s: %lld calls, %lld bytes handed over, %lld sent, %lld flops, %lld bytes passed over\n",
+                a.trace[1].c_str(), static_cast<long long>(step.calls()),
+                static_cast<long long>(step.payload()), static_cast<long long>(step.bytes_sent()),
+                static_cast<long long>(step.flops()), static_cast<long long>(step.elementwise_bytes()));
+  });
 }
 
 /// Errors: `usage_error`.
@@ -406,7 +431,8 @@ int main(int argc, char** argv) {
     asked a;
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help = for_each_option(
-        argc, argv, "--model, --layout, --what, --svg, --beside, --schedule, --stages, --diff or --help",
+        argc, argv,
+        "--model, --layout, --what, --svg, --beside, --schedule, --stages, --diff, --trace, --rank or --help",
         [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
@@ -414,6 +440,9 @@ int main(int argc, char** argv) {
           else if (option == "--svg") a.svg = next();
           else if (option == "--stages") a.stages = true;
           else if (option == "--diff") a.diff = {next(), next()};
+          else if (option == "--trace") a.trace = {among(option, {"chakra"}, next()), next()};
+          else if (option == "--rank")
+            a.rank = among(option, {"0", "1", "2", "3", "4", "5", "6", "7"}, next());
           else if (option == "--schedule")
             a.schedule = among(option, {"gpipe", "one_forward_one_backward"}, next());
           else if (option == "--what")
@@ -429,6 +458,10 @@ int main(int argc, char** argv) {
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
     if (!a.diff.empty()) return say_differences(a) ? 1 : 0;
+    if (!a.trace.empty()) {
+      write_trace(a);
+      return 0;
+    }
     if (a.stages) {
       of_stages::say();
     } else if (a.svg.empty()) {
