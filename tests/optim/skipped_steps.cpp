@@ -20,7 +20,7 @@ template<Layout L>
 std::vector<double> values(model_of<double, L>& net, auto const& opt) {
   std::vector<double> all;
   net.parameters().for_each([&all](auto& p) { all.insert(all.end(), p.data(), p.data() + p.size); });
-  opt.for_each_array(net.w, [&all](char const*, auto const& array, auto const& parts) {
+  opt.for_each_array(net.w, [&all](char const*, auto const& array, auto const& parts, auto const&...) {
     all.insert(all.end(), array->data(), array->data() + parts.part());
   });
   return all;
@@ -44,9 +44,12 @@ void add_gradients(model_of<double, L>& net, place where, int micro_batch) {
 template<class Optimizer>
 Optimizer made(bool clips, bool sharded, int at_most) {
   Optimizer opt{0.05};
-  opt.max_norm           = clips ? 0.5 : 0;
-  opt.shard_state        = sharded;
   opt.skip_if_not_finite = at_most;
+  if constexpr (requires { opt.max_norm; }) {
+    opt.max_norm    = clips ? 0.5 : 0;
+    opt.shard_state = sharded;
+  }
+  if constexpr (requires { opt.least_factored; }) opt.least_factored = 2;
   return opt;
 }
 
@@ -77,10 +80,10 @@ void check_skipped(place where, int micro_batch, bool clips, bool sharded) {
 }
 
 /// What two bad steps in a row end with.
-template<Layout L>
+template<class Optimizer, Layout L>
 std::string end_of_row(place where) {
   model_of<double, L> net{processes<typename L::mesh_type>()};
-  auto opt        = made<adamw>(false, false, 2);
+  auto opt        = made<Optimizer>(false, false, 2);
   auto const list = parameters(named("net", net));
   add_gradients(net, where, 0);
   opt.step(list);
@@ -95,32 +98,37 @@ std::string end_of_row(place where) {
   return "";
 }
 
-template<Layout L>
+template<class Optimizer, Layout L>
 void check_under() {
   for (int micro_batch = 0; micro_batch < 3; ++micro_batch) {
-    check_skipped<adamw, L>(place::in_whole, micro_batch, false, false);
-    check_skipped<adamw, L>(place::in_split, micro_batch, true, true);
+    check_skipped<Optimizer, L>(place::in_whole, micro_batch, false, false);
+    check_skipped<Optimizer, L>(place::in_split, micro_batch, true, true);
   }
-  std::string const end = end_of_row<L>(place::in_split);
+  std::string const end = end_of_row<Optimizer, L>(place::in_split);
   INFO(end);
   CHECK(end.starts_with(
       "expected gradients that are finite, got 2 steps in a row in which they are not, to step "));
   CHECK(end.find(": process 2 has -inf in element 3 of its part of the gradient of net.0: ") != end.npos);
-  CHECK(end_of_row<L>(place::in_whole).find("nan in element 1 of its part of the gradient of net.2: ") !=
-        end.npos);
+  CHECK(end_of_row<Optimizer, L>(place::in_whole)
+            .find("nan in element 1 of its part of the gradient of net.2: ") != end.npos);
+}
+
+template<class Optimizer>
+void check_all_layouts() {
+  check_under<Optimizer, over_batch>();
+  check_under<Optimizer, over_hidden>();
+  check_under<Optimizer, mixed>();
 }
 
 }  // namespace
 
 TEST_CASE("a step whose gradient is not finite on one process is skipped on all", "[4]") {
   files::folder const here;
-  auto const said = files::said(here, [] {
-    check_under<over_batch>();
-    check_under<over_hidden>();
-    check_under<mixed>();
-  });
+  auto const said = files::said(here, [] { check_all_layouts<adamw>(); });
   INFO(said);
   bool const is_first = boost::mpi::communicator{}.rank() == 0;
   CHECK(said.starts_with("meshtf: step ") == is_first);
   CHECK((said.find(" is skipped (adamw::step, ") != said.npos) == is_first);
 }
+TEST_CASE("so is one of an optimizer without arrays", "[4]") { check_all_layouts<sgd>(); }
+TEST_CASE("so is one of an optimizer that keeps factors", "[4]") { check_all_layouts<adafactor>(); }

@@ -12,6 +12,7 @@
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/running_mean.hpp>
+#include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/treatment.hpp>
 #include <meshtf/optim/update.hpp>
@@ -193,6 +194,9 @@ public:
   double threshold       = 1;
   bool scaled_by_weights = true;
   extent least_factored  = 128;
+  /// If not 0, a step in which a gradient is not finite is skipped on all processes, and that many in a row
+  /// end the job: see `adam`. It costs one more all-reduce of one number.
+  int skip_if_not_finite = 0;
   /// Says why there is none.
   [[no_unique_address]] detail::never_sharded shard_state{};
 
@@ -211,7 +215,7 @@ public:
       // a parameter has all its elements, however many are counted now
       detail::all_counted const all_elements{*m};
       try {
-        take_step(*m, list);
+        if (!take_step(*m, list)) return;
       } catch (...) {
         zero_gradients(list);
         throw;
@@ -243,6 +247,9 @@ public:
 
   /// Whether the next step changes `w`.
   constexpr bool will_step(auto const& w) const { return w.slot().sum && !treated_.of(&*w.handle()).frozen; }
+
+  /// How many steps of this object were skipped.
+  constexpr long skipped() const { return skips_.count(); }
 
   // ---- for checkpoints
 
@@ -341,21 +348,35 @@ private:
     return {rate < 0 ? usual : rate, beta2 > 0 ? as_adam : 1 - std::pow(step_ + 1, -decay)};
   }
 
+  /// Whether it was taken, and not skipped.
   template<class Machine, class List>
-  constexpr void take_step(Machine& m, List const& list) {
+  constexpr bool take_step(Machine& m, List const& list) {
     numbers const n = now();
     detail::make_absent_arrays(*this, list);
+    list.for_each([this](auto& w) {
+      if (treated_.of(&*w.handle()).frozen) w.zero_gradient();
+    });
+    bool const skips = skip_if_not_finite > 0;
+    detail::element_found found{};
+    if (skips) found = detail::prepare_to_look(list, skips_.next_is_last(skip_if_not_finite));
     detail::buckets sent{m, detail::count_in(list)};
     rewind();
-    list.for_each([&, this](auto& w) {
-      if (!w.slot().sum) return;
-      if (treated_.of(&*w.handle()).frozen) w.zero_gradient();
-      else sent.sum(w.slot(), w.size);
+    list.for_each([&sent](auto& w) {
+      if (w.slot().sum) sent.sum(w.slot(), w.size);
     });
     sent.send();
+    bool const is_finite = !skips || detail::gradients_are_finite(m, list);
+    if constexpr (Machine::computes)
+      if (!is_finite) {
+        zero_gradients(list);
+        skips_.note_skipped(m, skip_if_not_finite, found, list);
+        return false;
+      }
     list.for_each([&, this](auto& w) {
       if (w.slot().sum) this->update(w, n);
     });
+    skips_.note_taken();
+    return true;
   }
 
   /// The mean of the squares of `x` over the dimensions that `Out` lacks.
@@ -426,6 +447,7 @@ private:
   optimizer_states second_{};
   optimizer_states first_{};
   detail::treatments treated_{};
+  detail::skipped_steps skips_{};
   double step_ = 0;
 };
 

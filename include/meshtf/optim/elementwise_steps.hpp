@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <source_location>
-#include <string>
 #include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/idle_if_absent.hpp>
+#include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/trained_list.hpp>
@@ -81,7 +81,7 @@ public:
   constexpr bool will_step(auto const& w) const { return w.slot().sum && !treated_.of(&*w.handle()).frozen; }
 
   /// How many steps of this object were skipped.
-  constexpr long skipped() const { return skipped_; }
+  constexpr long skipped() const { return skips_.count(); }
 
   // ---- for checkpoints
 
@@ -134,10 +134,10 @@ protected:
       }
       if constexpr (first::machine_type::computes) {
         if (is_taken) {
-          skipped_in_a_row_ = 0;
+          skips_.note_taken();
         } else {
           all.visit(taken_steps, taken::phase::drop);
-          note_skipped(*m, taken_steps.found(), list);
+          skips_.note_skipped(*m, skip_if_not_finite, taken_steps.found(), list);
         }
       }
       return is_taken;
@@ -147,16 +147,6 @@ protected:
   }
 
 private:
-  /// Errors: `data_error` on all processes if it was the last of a row.
-  template<class Machine, class List>
-  void note_skipped(Machine& m, detail::element_found const& found, List const& list) {
-    ++skipped_;
-    m.say_skipped(m.step(), m.now());
-    if (++skipped_in_a_row_ < skip_if_not_finite) return;
-    std::string const parameter = found.is_there ? detail::name_in(list, found.number) : "";
-    m.end_not_finite(skipped_in_a_row_, m.step(), parameter, found.index, found.value);
-  }
-
   // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
   template<class T, class Machine>
   struct state {
@@ -198,7 +188,7 @@ private:
     /// Whether it was taken, and not skipped.
     constexpr bool take(detail::trained_list<Machine, step> const& all) {
       if constexpr (Machine::computes)
-        if (skips_ && own_.skipped_in_a_row_ + 1 >= own_.skip_if_not_finite) go(all, phase::inspect);
+        if (skips_ && own_.skips_.next_is_last(own_.skip_if_not_finite)) go(all, phase::inspect);
       go(all, phase::collect);
       sent_.send();
       if ((clips_ || skips_) && !is_finite_and_clipped(all)) return false;
@@ -374,8 +364,7 @@ private:
   optimizer_states states_{};
   detail::treatments treated_{};
   unsigned step_ = 0;  // the number of steps of this object, including those that ended in an exception
-  long skipped_  = 0;
-  int skipped_in_a_row_ = 0;
+  detail::skipped_steps skips_{};
 };
 
 }  // namespace v0

@@ -204,18 +204,24 @@ constexpr void finish_gradients(List const& list) {
   }
 }
 
-template<class List>
-constexpr norm_of<List> norm_of_gradients(List const& list) {
-  using number = norm_of<List>;
-  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of_gradients(list),
-                                                                            count_in(list)};
-  finish_gradients(list);
+/// Adds all gradients of a list, which are finished, to a norm.
+template<class Sum, class List>
+constexpr void add_gradients(Sum& sum, List const& list) {
   std::size_t i = 0;
   list.for_each([&sum, &i]<class T, class L, class... D>(parameter<T, L, D...>& w) {
     std::size_t const at = i++;
     if (!w.slot().sum) return;
     sum.add(at, w.slot().sum->data(), w.size, replica_axes<L, shape<D...>>);
   });
+}
+
+template<class List>
+constexpr norm_of<List> norm_of_gradients(List const& list) {
+  using number = norm_of<List>;
+  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of_gradients(list),
+                                                                            count_in(list)};
+  finish_gradients(list);
+  add_gradients(sum, list);
   return sum.norm();
 }
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <source_location>
+#include <type_traits>
 
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -19,13 +21,14 @@ namespace detail {
 template<class Machine>
 class steps_down {
 public:
-  constexpr steps_down(Machine& m, std::size_t max_parameters, double rate)
-      : machine_(m), rate_(rate), sent_(m, max_parameters) {}
+  /// `after_all`: no weights change before all gradients are finished.
+  constexpr steps_down(Machine& m, std::size_t max_parameters, double rate, bool after_all)
+      : machine_(m), rate_(rate), after_all_(after_all), sent_(m, max_parameters) {}
 
   /// Finishes the gradient, at once if it is long, and then goes down it.
   template<class T>
   constexpr void collect(trained<T, Machine> const& w) {
-    if (w.gradient.sum && sent_.sum(w.gradient, w.parts.size)) go_down(w);
+    if (w.gradient.sum && sent_.sum(w.gradient, w.parts.size) && !after_all_) go_down(w);
   }
   constexpr void send() { sent_.send(); }
   template<class T>
@@ -41,6 +44,7 @@ public:
 private:
   Machine& machine_;
   double rate_;
+  bool after_all_;
   buckets<Machine> sent_;
 };
 
@@ -49,6 +53,10 @@ private:
 /// w -= rate * gradient for each parameter. It keeps no state.
 struct sgd {
   double rate = 0.01;
+  /// If not 0, a step in which a gradient is not finite is skipped on all processes, and that many in a row
+  /// end the job: see `adam`. It costs one more all-reduce of one number.
+  int skip_if_not_finite = 0;
+  detail::skipped_steps skips{};  // what has been skipped so far
 
   /// Adds up the gradients over the processes that share a parameter (all-reduces over their unreduced axes
   /// together, small gradients in one), updates the weights and clears the gradients. A step that ends in an
@@ -62,10 +70,20 @@ struct sgd {
       if (m == nullptr) return;
       auto const stepped = m->begin_step("sgd::step", at);
       try {
-        detail::steps_down step_now{*m, detail::count_in(list), rate};
+        bool const skips_steps = skip_if_not_finite > 0;
+        detail::element_found found{};
+        if (skips_steps) found = detail::prepare_to_look(list, skips.next_is_last(skip_if_not_finite));
+        detail::steps_down step_now{*m, detail::count_in(list), rate, skips_steps};
         list.for_each([&step_now](auto& w) { step_now.collect(detail::trained_of(w, false, {})); });
         step_now.send();
+        bool const is_finite = !skips_steps || detail::gradients_are_finite(*m, list);
+        if constexpr (std::remove_pointer_t<decltype(m)>::computes)
+          if (!is_finite) {
+            zero_gradients(list);
+            return skips.note_skipped(*m, skip_if_not_finite, found, list);
+          }
         list.for_each([&step_now](auto& w) { step_now.go_down(detail::trained_of(w, false, {})); });
+        skips.note_taken();
       } catch (...) {
         zero_gradients(list);
         throw;
@@ -79,6 +97,9 @@ struct sgd {
     static_assert(detail::is_parameter_list<Model>,
                   "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
+
+  /// How many steps of this object were skipped.
+  constexpr long skipped() const { return skips.count(); }
 
   // ---- for checkpoints: there is nothing to keep
 
