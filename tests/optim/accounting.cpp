@@ -24,6 +24,17 @@ struct skipping_clipped_adamw : skipping_adamw {
   constexpr explicit skipping_clipped_adamw(double r) : skipping_adamw(r) { max_norm = 0.1; }
 };
 
+struct skipping_sgd : meshtf::sgd {
+  constexpr explicit skipping_sgd(double r) : sgd{.rate = r, .skip_if_not_finite = 3} {}
+};
+struct skipping_adafactor : meshtf::adafactor {
+  constexpr explicit skipping_adafactor(double r) : adafactor(r) { skip_if_not_finite = 3; }
+};
+
+template<meshtf::Layout L>
+using by_skipping_sgd = training<float, skipping_sgd, L>;
+template<meshtf::Layout L>
+using by_skipping_adafactor = training<float, skipping_adafactor, L>;
 template<meshtf::Layout L>
 using by_skipping_adamw = training<float, skipping_adamw, L>;
 template<meshtf::Layout L>
@@ -60,6 +71,11 @@ TEST_CASE("AdamW that skips steps costs on 4 processes what was promised, one no
   static_assert(skipping.bytes_sent() == both.bytes_sent());
   costs_what_was_promised<by_skipping_clipped_adamw, mixed>();
   costs_what_was_promised<by_skipping_adamw, two_axes>();
+}
+
+TEST_CASE("SGD and Adafactor that skip steps cost on 4 processes what was promised", "[4]") {
+  costs_what_was_promised<by_skipping_sgd, mixed>();
+  costs_what_was_promised<by_skipping_adafactor, mixed>();
 }
 
 TEST_CASE("AdamW, sharded and clipped, costs on 8 processes what was promised", "[8]") {
