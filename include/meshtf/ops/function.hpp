@@ -9,4 +9,5 @@
 #include <meshtf/ops/function/pipeline.hpp>
 #include <meshtf/ops/function/recompute.hpp>
 #include <meshtf/ops/function/slicewise.hpp>
+#include <meshtf/ops/function/twice.hpp>
 #include <meshtf/ops/function/with_gathered_weights.hpp>

@@ -81,6 +81,10 @@ public:
   [[noreturn]] void end_not_finite(int steps_in_a_row, long step, std::string const& parameter, extent index,
                                    double value) const;
 
+  /// Two runs from the same values differ; all processes call it, each with what it has seen, or nothing.
+  /// Errors: `software_error` on all processes, with what the first has seen.
+  [[noreturn]] void end_runs_differ(std::string const& seen_here) const;
+
 protected:
   /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the
   /// axes that are longer than 1.
@@ -252,6 +256,17 @@ MESHTF_DEFINE void process_in_mesh::say_skipped(long step, call_site const& last
   throw data_error("expected gradients that are finite, got " + std::to_string(steps_in_a_row) +
                    (steps_in_a_row == 1 ? " step" : " steps in a row") + " in which they are not, to step " +
                    std::to_string(step) + ": " + seen + ": look at its data, or take a lower rate");
+}
+[[noreturn]] MESHTF_DEFINE void process_in_mesh::end_runs_differ(std::string const& seen_here) const {
+  detail::waiting const here{"the comparison of two runs"};
+  auto const all   = detail::said_by_each(world(), seen_here);
+  std::size_t rank = 0;
+  while (rank + 1 < all.size() && all[rank].empty()) ++rank;
+  throw software_error(
+      "expected two runs from the same values to leave the same bits, got others on process " +
+      std::to_string(rank) + ": " + all[rank] +
+      ": a function that reads a counter or a clock does that; if this one does not, a "
+      "machine has failed: go on from a checkpoint on others");
 }
 MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c, axis_set stages_over) const {
   if (check_ == nullptr) return;
