@@ -200,6 +200,27 @@ constexpr auto there_and_back(F const& f, X const&... x) {
   return stop_gradient(loss);
 }
 
+/// Errors: `software_error` on all processes if a process has seen a difference.
+template<class Machine, class List, class Loss>
+constexpr void expect_equal_runs(Machine& m, two_runs<Machine> const& runs, List const& list,
+                                 Loss const& first, Loss const& second) {
+  int differs         = 0;
+  auto const join_all = [&] {
+    m.all_reduce(reduction::max, &differs, 1, joining_axes<typename Machine::mesh_type>);
+  };
+  if constexpr (Machine::computes) {
+    difference_of_runs found;
+    if (!second.handle()->is_absent())
+      found.template look<Loss>(m, "the loss", first.handle()->data(), second.handle()->data());
+    runs.compare(list, found);
+    differs = found.words.empty() ? 0 : 1;
+    join_all();
+    if (differs != 0) m.end_runs_differ(found.words);
+  } else {
+    join_all();
+  }
+}
+
 #if MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE std::string twice_words(std::string_view what, extent index, double first, double second) {
@@ -250,17 +271,7 @@ constexpr auto twice(parameter_list<Part...> const& list, F const& f, X const&..
     runs.begin_again();
     auto second = detail::there_and_back(f, x...);
     m.begin_operation("twice");
-    int differs = 0;
-    detail::difference_of_runs found;
-    if constexpr (machine_type::computes) {
-      if (!m.idles() && !second.handle()->is_absent())
-        found.template look<decltype(second)>(m, "the loss", first.handle()->data(), second.handle()->data());
-      runs.compare(list, found);
-      differs = found.words.empty() ? 0 : 1;
-    }
-    m.all_reduce(reduction::max, &differs, 1, joining_axes<typename machine_type::mesh_type>);
-    if constexpr (machine_type::computes)
-      if (differs != 0) m.end_runs_differ(found.words);
+    detail::expect_equal_runs(m, runs, list, first, second);
     runs.end();
     return second;
   }
