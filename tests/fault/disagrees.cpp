@@ -2,11 +2,14 @@
 // differs, and how.
 //
 //   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; state: one of four
-//                    processes has another mean of AdamW; none: all have the same
+//                    processes has another mean of AdamW; again: it has a flipped bit there and in a weight,
+//                    and gets both again; two: one of two has, so nobody knows which; none: all have the same
 //
 // seed:   meshtf: the processes differ: process 0 has --seed 1, process 1 has --seed 2: start the same
 // program ...     status 70
+#include <bit>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,4 +63,14 @@ int main(int argc, char** argv) {
   if (other("state"))
     opt.for_each_array(b, [](char const*, auto const& array, auto const&) { array->data()[0] = 7; });
   m.agree(parameters(w, b), opt);
+  for (bool const in_weight : {true, false})
+    if (other("again") || (other("two") && in_weight)) {
+      auto const flip = [](double& e) { e = std::bit_cast<double>(std::bit_cast<std::uint64_t>(e) ^ 1U); };
+      if (which == "two") flip(*w.data_to_write());
+      else if (in_weight) flip(*b.data_to_write());
+      else opt.for_each_array(b, [&](char const*, auto const& array, auto const&) { flip(*array->data()); });
+    }
+  int const replaced = m.agree(parameters(w, b), opt, meshtf::replicas_differ::send_again);
+  m.agree(parameters(w, b), opt);
+  if (m.rank() == 0) std::printf("%d arrays were sent again\n", replaced);
 }

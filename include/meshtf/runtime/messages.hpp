@@ -124,13 +124,19 @@ public:
   ///
   ///     if (step % 100 == 0) m.agree(parameters(net), opt);
   ///
-  /// Errors: `software_error` on all processes if replicas differ; it names the array, an element, and the
-  /// process that most others differ from.
+  /// With `replicas_differ::send_again` a process that differs from most others gets their bits, for one more
+  /// all-reduce of one number. Returns how many arrays were sent again, the same number on all processes.
+  /// Errors: `software_error` on all processes if replicas differ, unless they were sent again; it names the
+  /// array, an element, and the process that most others differ from.
   template<class List, class Optimizer>
     requires requires(List const& list) { list.for_each_named(detail::any_parameter{}); }
-  void agree(List const& list, Optimizer const& opt) const {
+  int agree(List const& list, Optimizer const& opt, replicas_differ policy = replicas_differ::end_job) const {
     compare_call("agree", "parameters and an optimizer");
-    detail::agree_on_replicas(static_cast<Self const&>(*this), list, opt);
+    int replaced = detail::agree_on_replicas(static_cast<Self const&>(*this), list, opt, policy);
+    if (policy == replicas_differ::end_job) return 0;
+    detail::waiting const here{"agree"};
+    meshtf::all_reduce(world(), reduction::sum, &replaced, 1);
+    return replaced;
   }
 
   // ---- collectives
