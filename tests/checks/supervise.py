@@ -94,11 +94,12 @@ for seed in range(1, trainings + 1):
     chance = random.Random(seed)
     name = f"killed{seed}"
     job = start(name, steps)
-    before, dead = "", []
+    dead = []
     for kill in range(4):
         there = wait_for("two new processes", lambda: [p for p in ranks(name) if p not in dead][:2] if len([p for p in ranks(name) if p not in dead]) == 2 else [], job)
+        before = newest(name)   # what these processes have begun from: supervise gives up after two restarts without a newer one
         if kill != 1:
-            before = wait_for("a newer checkpoint", lambda: newest(name) if newest(name) > before else "", job)
+            wait_for("a newer checkpoint", lambda: newest(name) if newest(name) > before else "", job)
         time.sleep(chance.uniform(0, 0.3))
         dead += there
         try:
