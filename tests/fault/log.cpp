@@ -4,11 +4,15 @@
 //   fifo     meshtf: expected a log that can be written, got 'FOLDER/log.jsonl': it is a FIFO      status 69
 //   begin    nothing: five steps are logged                                                       status 0
 //   resume   nothing: resumes after the third, to the seventh                                     status 0
+//   spike    meshtf: 'loss' of step 30 is a spike: 9, ...                                         status 0
+//   slow     meshtf: process 2 is slow: up to step 3 it has worked ...                            status 0
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,16 +39,42 @@ struct together : meshtf::mesh<four> {};
 template<class M, class A> struct split : meshtf::layout<M, meshtf::split<width, A>> {};
 // clang-format on
 
+/// A loss that falls, with noise and one spike of two steps.
+bool finds_spike(std::string const& folder) {
+  meshtf::log_to log{folder};
+  meshtf::spikes of_loss;
+  bool right = true;
+  for (unsigned step = 1; step <= 60; ++step) {
+    bool const is_spike = step == 30 || step == 31;
+    double const noise  = (step * 7 % 5) * 0.02;
+    right = right && log.scalar("loss", is_spike ? 9 : 2 + 1.0 / step + noise, step, of_loss) == is_spike;
+  }
+  std::ifstream in{folder + "/log.jsonl"};
+  int logged = 0;
+  for (std::string line; std::getline(in, line);) logged += line.find("\"loss/spike\"") != line.npos ? 1 : 0;
+  return right && (logged == 1 || boost::mpi::communicator{}.rank() != 0);
+}
+
+/// Process 2 takes ten times as long, for the first three steps. Nobody else is slow for so long.
+template<class M>
+bool finds_slow_process(meshtf::process_mesh<M>& m, std::string const& folder) {
+  meshtf::log_to log{folder};
+  int found[2]{};
+  for (unsigned step = 1; step <= 6; ++step) {
+    bool const is_slow = m.rank() == 2 && step <= 3;
+    std::this_thread::sleep_for(std::chrono::milliseconds{is_slow ? 400 : 40});
+    int loss = 1;
+    m.all_reduce(meshtf::reduction::sum, &loss, 1, meshtf::joining_axes<M>);
+    if (step % 3 == 0) found[step / 3 - 1] = log.slowest_process(m, step, 3);
+  }
+  return found[0] == 2 && found[1] != 2;
+}
+
 template<meshtf::Layout L, class M>
 bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string const& what) {
   meshtf::parameter<float, L, width> w{m, meshtf::constant{1}};
   meshtf::sgd opt{0.25};
-  if (m.rank() == 0 && what != "resume") {
-    std::remove((folder + "/log.jsonl").c_str());
-    std::remove((folder + "/events.out.tfevents.meshtf").c_str());
-    if (what == "fifo" && mkfifo((folder + "/log.jsonl").c_str(), 0666) != 0) return false;
-  }
-  m.world().barrier();
+  if (m.rank() == 0 && what == "fifo" && mkfifo((folder + "/log.jsonl").c_str(), 0666) != 0) return false;
   unsigned const completed_steps = what == "resume" ? 3 : 0;
   unsigned const steps           = completed_steps == 0 ? 5 : 7;
   meshtf::training_position at{.step = completed_steps};
@@ -78,9 +108,16 @@ int main(int argc, char** argv) {
   std::string const folder = argc > 1 ? argv[1] : ".";
   std::string const what   = argc > 2 ? argv[2] : "begin";
   meshtf::environment const env{argc, argv, {.report_kernels = false}};
+  if (env.world().rank() == 0 && what != "resume") {
+    std::remove((folder + "/log.jsonl").c_str());
+    std::remove((folder + "/events.out.tfevents.meshtf").c_str());
+  }
+  env.world().barrier();
   bool right = false;
   meshtf::run_on<alone, together>(env, [&]<class M>(meshtf::process_mesh<M>& m) {
-    if constexpr (M::size == 1) right = trains<split<M, one>>(m, folder, what);
+    if (what == "spike") right = finds_spike(folder);
+    else if (what == "slow") right = finds_slow_process(m, folder);
+    else if constexpr (M::size == 1) right = trains<split<M, one>>(m, folder, what);
     else right = trains<split<M, four>>(m, folder, what);
   });
   return right ? 0 : 1;

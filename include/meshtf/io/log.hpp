@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -19,10 +20,12 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/log_files.hpp>
+#include <meshtf/io/spikes.hpp>
 #include <meshtf/io/training_position.hpp>
 #include <meshtf/ops/shape/finish.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/own_time.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
 #include <meshtf/tensor/counted.hpp>
@@ -146,6 +149,36 @@ public:
     scalar(name, static_cast<double>(static_cast<computed<T>>(x.value())), step);
   }
 
+  /// The same, and whether it belongs to a spike, alike on all processes. The first value of one is said by
+  /// process 0 in a line on stderr, and logged as a text under `name`/spike.
+  bool scalar(std::string const& name, double x, std::uint64_t step, spikes& of_it);
+  template<class T, class L>
+  bool scalar(std::string const& name, tensor<T, L> const& x, std::uint64_t step, spikes& of_it) {
+    return scalar(name, static_cast<double>(static_cast<computed<T>>(x.value())), step, of_it);
+  }
+
+  /// Which process is slow: compares the seconds that each has spent outside of collectives since the last
+  /// call, or since the log was opened, all of them in the steps up to `step`. If the slowest took more than
+  /// `factor` times the median, and 10 ms more, process 0 says so in a line on stderr, once for each process
+  /// that becomes slow, and it is logged as a text. Returns its rank, or -1, alike on all processes. The
+  /// median and the most are logged as numbers. Sends one double of each process: one all-gather, priced and
+  /// counted as all are.
+  ///
+  ///     if (step % 100 == 0) log.slowest_process(m, step);
+  template<class Machine>
+  int slowest_process(Machine& m, std::uint64_t step, double factor = 2,
+                      std::source_location at = std::source_location::current()) {
+    come_to(step);
+    constexpr axis_set all = joining_axes<typename Machine::mesh_type>;
+    detail::own_time const now;
+    double const own = now.seconds_since(compared_);
+    m.begin_operation("log_to::slowest_process", at);
+    std::vector<double> seconds(static_cast<std::size_t>(Machine::mesh_type::size), own);
+    if constexpr (all != 0) m.gather_parts(&own, 1, seconds.data(), all);
+    compared_ = {};
+    return compare_times(seconds, step, factor);
+  }
+
   /// Bytes that are no UTF-8, here and in names, are written as "\xff".
   void text(std::string const& name, std::string_view words, std::uint64_t step);
 
@@ -198,10 +231,13 @@ public:
 private:
   void open(std::string const& folder, training_position& position, boost::mpi::communicator const& world);
   void come_to(std::uint64_t step);
+  int compare_times(std::vector<double> const& seconds, std::uint64_t step, double factor);
   bool writes(std::uint64_t step) const { return files_ && step > completed_steps_; }
 
   std::uint64_t completed_steps_;
   std::uint64_t latest_ = 0;
+  detail::own_time compared_{};               // when times were compared last
+  int slow_ = -1;                             // the process that was slow then
   std::unique_ptr<detail::log_files> files_;  // on process 0
 };
 
@@ -232,6 +268,31 @@ MESHTF_DEFINE void log_to::open(std::string const& folder, training_position& po
 MESHTF_DEFINE void log_to::scalar(std::string const& name, double x, std::uint64_t step) {
   come_to(step);
   if (writes(step)) files_->scalar(name, x, step);
+}
+
+MESHTF_DEFINE bool log_to::scalar(std::string const& name, double x, std::uint64_t step, spikes& of_it) {
+  double const usual     = of_it.mean();
+  double const deviation = of_it.deviation();
+  bool const is_in       = of_it.add(x);
+  scalar(name, x, step);
+  if (of_it.begins() && writes(step)) files_->spike(name, x, usual, deviation, of_it.score(), step);
+  return is_in;
+}
+
+MESHTF_DEFINE int log_to::compare_times(std::vector<double> const& seconds, std::uint64_t step,
+                                        double factor) {
+  auto sorted       = seconds;
+  auto const middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  auto const slowest = std::max_element(seconds.begin(), seconds.end());
+  bool const is_slow = *slowest > factor * *middle && *slowest > *middle + 0.01;
+  int const rank     = is_slow ? static_cast<int>(slowest - seconds.begin()) : -1;
+  bool const becomes = is_slow && rank != slow_;
+  slow_              = rank;
+  scalar("own seconds/median", *middle, step);
+  scalar("own seconds/most", *slowest, step);
+  if (becomes && writes(step)) files_->slow_process(rank, *slowest, *middle, step);
+  return rank;
 }
 
 MESHTF_DEFINE void log_to::text(std::string const& name, std::string_view words, std::uint64_t step) {

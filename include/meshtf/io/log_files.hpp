@@ -46,12 +46,19 @@ public:
   void text(std::string const& name, std::string_view words, std::uint64_t step);
   void histogram(std::string const& name, detail::histogram const& h, std::uint64_t step);
 
+  /// A number that lies `score` deviations above the mean of those before.
+  void spike(std::string const& name, double x, double mean, double deviation, double score,
+             std::uint64_t step);
+  void slow_process(int rank, double its_seconds, double median, std::uint64_t step);
+
 private:
   static double now();
   /// Makes the folder, and those that it is in.
   static std::string const& made(std::string const& folder);
   /// JSON has no NaN and no infinity: these are texts.
   static std::string number(double x);
+  /// Four digits, for words.
+  static std::string plain(double x);
   static std::string line(double time, std::uint64_t step, std::string const& name);
   /// The end of a line that has a text.
   static std::string json_text_member(std::string_view words);
@@ -190,6 +197,31 @@ MESHTF_DEFINE void log_files::say_not_finite(std::string const& name, double x, 
        ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n")
           .c_str(),
       stderr);
+}
+
+MESHTF_DEFINE void log_files::spike(std::string const& name, double x, double mean, double deviation,
+                                    double score, std::uint64_t step) {
+  std::string const words = plain(x) + ", " + plain(score) +
+                            " deviations above the mean before: " + plain(mean) + " with a deviation of " +
+                            plain(deviation);
+  std::fputs(
+      ("meshtf: '" + name + "' of step " + std::to_string(step) + " is a spike: " + words + "\n").c_str(),
+      stderr);
+  text(name + "/spike", words, step);
+}
+
+MESHTF_DEFINE void log_files::slow_process(int rank, double its_seconds, double median, std::uint64_t step) {
+  std::string const words = "process " + std::to_string(rank) + " is slow: up to step " +
+                            std::to_string(step) + " it has worked " + plain(its_seconds) +
+                            " s outside of collectives since times were compared last, the median process " +
+                            plain(median) + " s";
+  std::fputs(("meshtf: " + words + "\n").c_str(), stderr);
+  text("slow process", words, step);
+}
+
+MESHTF_DEFINE std::string log_files::plain(double x) {
+  char digits[40];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x, std::chars_format::general, 4).ptr};
 }
 
 MESHTF_DEFINE double log_files::now() {

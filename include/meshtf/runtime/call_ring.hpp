@@ -70,7 +70,14 @@ public:
     e.begin.store(ticks(), relaxed);
     begun_.store(number + 1, std::memory_order_release);
   }
-  void end() { entries_[(begun_.load(relaxed) - 1) % slots].end.store(ticks(), relaxed); }
+  void end() {
+    entry& e       = entries_[(begun_.load(relaxed) - 1) % slots];
+    auto const now = ticks();
+    e.end.store(now, relaxed);
+    in_calls_ += now - e.begin.load(relaxed);
+  }
+  /// For the main thread: the sum of the times of all calls that have ended.
+  std::int64_t ticks_in_calls() const { return in_calls_; }
 
   /// How many have begun.
   std::uint64_t begun() const { return begun_.load(std::memory_order_acquire); }
@@ -119,8 +126,9 @@ private:
 
   std::atomic<std::uint64_t> begun_{0};
   std::array<entry, slots> entries_;
-  std::int64_t zero_  = 0;
-  std::int64_t ticks_ = 0;
+  std::int64_t in_calls_ = 0;
+  std::int64_t zero_     = 0;
+  std::int64_t ticks_    = 0;
 };
 inline call_ring last_calls;
 
