@@ -14,6 +14,7 @@
 #include <meshtf/io/description.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/settings.hpp>
+#include <meshtf/io/several_files.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -99,6 +100,22 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
   }
 }
 
+template<class List>
+void save_several(List const& list, std::string const& folder, several_files const& options) {
+  if constexpr (can_be_kept<List, no_optimizer>()) {
+    auto& m = machine_of(list, "a checkpoint");
+    m.compare_call("save", folder);
+    // transformers reads only what has a format that it knows
+    write_checkpoint<several_files_writer>(
+        m, kept_arrays_of(list, no_optimizer{}),
+        {{"format", "pt"}, {our_mark, std::string{checkpoint_format}}},
+        [&](std::string const&) { return several_files_place{folder, options}; },
+        [&](std::string const& bad) {
+          if (!bad.empty()) say("saved " + folder + ", in which '" + bad + "' is not finite");
+        });
+  }
+}
+
 template<class List, class Optimizer>
 void save_step(List const& list, Optimizer const& opt, training_position const& position,
                std::string const& folder, checkpoint_options const& options,
@@ -147,6 +164,11 @@ training_position save_to(Arguments const&...) {
 template<class S>
 int check_of_settings(S&) {
   return 0;
+}
+
+template<class... Arguments>
+void save_several(Arguments const&... arguments) {
+  save_to(arguments...);
 }
 
 template<class... Arguments>
@@ -227,6 +249,25 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
   detail::save_to(list, detail::no_optimizer{}, none, path);
 }
 
+/// Saves parameters alone as Hugging Face's programs keep models: `folder`/model-00001-of-00002.safetensors
+/// ... with at most `options.max_bytes` of arrays each, or one array that has more, and
+/// `folder`/model.safetensors.index.json, which says which array is in which. If one file is enough, it is
+/// `folder`/model.safetensors, and there is no index.
+///
+///     meshtf::save(parameters(net), "net", meshtf::several_files{});
+///
+/// The folder gets its name when all of it is on disk. If it is there already, the new model takes the place
+/// of the earlier one in one step, and the folder's other files stay. Process 0 writes, and needs memory for
+/// one whole array.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise, as
+/// where the folder has folders in it or is a mount point; `usage_error` if it has checkpoints of training.
+/// Source: https://huggingface.co/docs/huggingface_hub/package_reference/serialization.
+template<class First, class... Rest>
+void save(parameter_list<First, Rest...> const& list, std::string const& folder,
+          several_files const& options) {
+  detail::save_several(list, folder, options);
+}
+
 /// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the file `path`. Returns the
 /// position of training.
 ///
@@ -259,7 +300,11 @@ training_position load(parameter_list<First, Rest...> const& list, Optimizer& op
 }
 
 /// Loads parameters alone, from a checkpoint or from any safetensors file that holds exactly their names.
-/// If the file has no position, the position is 0.
+/// `path` may also be the index of several files (its name ends in .safetensors.index.json), or a folder that
+/// has one, or the file model.safetensors, and no checkpoints: then each process reads what it needs of the
+/// files. If the file has no position, the position is 0.
+/// Errors: as those above; `data_error` too if a file of the index is missing, if an array is in two files or
+/// in none, or if `total_size` is not the sum of the arrays' bytes.
 template<class First, class... Rest>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path) {
   detail::no_optimizer none;

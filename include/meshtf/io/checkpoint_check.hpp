@@ -242,7 +242,7 @@ MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check:
 }
 
 MESHTF_DEFINE std::string checkpoint_check::remedy_for_names(std::vector<named_array> const& surplus) const {
-  if (text("format").starts_with(our_format))
+  if (is_ours(header_))
     return ": load it into the model that it was saved from, or give the parameters the names that they had";
   std::string said;
   auto const likely = guesses(surplus);

@@ -84,10 +84,15 @@ struct found_checkpoint {
   std::string path;
   std::string remedy;  // empty if there is one before it
   bool in_parts = false;
-  std::string before{};  // the name of the checkpoint to take if this one is damaged; empty if there is none
+  bool is_index = false;  // of several files
+  std::string before{};   // the name of the checkpoint to take if this one is damaged; empty if there is none
 };
 
-/// `path` itself if it is a file or has parts; else the checkpoint in it that is the newest but `skipped`.
+inline constexpr std::string_view index_suffix = ".safetensors.index.json";
+inline constexpr std::string_view only_file    = "model.safetensors";
+
+/// `path` itself if it is a file or has parts; else the checkpoint in it that is the newest but `skipped`; if
+/// it has none, the model in it: an index of several files, or the file model.safetensors.
 found_checkpoint find_checkpoint(std::string const& path, std::size_t skipped = 0);
 
 #if MESHTF_DEFINES_RUNTIME
@@ -220,21 +225,43 @@ std::string remove_old_checkpoints(std::string const& folder, bool in_parts, IsF
   return sound == 0 ? "" : there[sound - 1].name();
 }
 
+/// The model of another program in a folder without checkpoints; nothing if there is none.
+MESHTF_DEFINE std::optional<found_checkpoint> find_model(std::string const& folder,
+                                                         std::string const& remedy) {
+  std::vector<std::string> indices;
+  bool has_file = false;
+  for_each_name(folder, [&](std::string_view name) {
+    if (name.ends_with(index_suffix)) indices.push_back(folder + "/" + std::string{name});
+    has_file = has_file || name == only_file;
+  });
+  if (indices.size() > 1)
+    throw no_input("expected one index of a model in " + folder + ", got " + indices[0] + " and " +
+                   indices[1] + ": name one of them");
+  if (!indices.empty()) return found_checkpoint{.path = indices[0], .remedy = remedy, .is_index = true};
+  if (!has_file) return std::nullopt;
+  return found_checkpoint{.path = folder + "/" + std::string{only_file}, .remedy = remedy};
+}
+
 MESHTF_DEFINE found_checkpoint find_checkpoint(std::string const& path, std::size_t skipped) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0)
     throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
   std::string const own = "take another copy of it";
-  if (!S_ISDIR(about.st_mode)) return {path, own};
+  if (!S_ISDIR(about.st_mode)) return {.path = path, .remedy = own, .is_index = path.ends_with(index_suffix)};
   if (stat((path + "/manifest.json").c_str(), &about) == 0) return {path, own, true};
   auto const there = saved_checkpoints(path);
+  if (there.empty())
+    if (auto const model = find_model(path, own)) return *model;
   if (there.size() <= skipped)
     throw no_input("expected a checkpoint (" + checkpoint_name(0) + " or later) in " + path +
                    ", got none: save one there first");
   auto const& newest     = there[there.size() - 1 - skipped];
   std::string const name = path + "/" + newest.name();
   if (there.size() == 1 + skipped) return {name, "and no other is in the folder", newest.in_parts};
-  return {name, "", newest.in_parts, there[there.size() - 2 - skipped].name()};
+  return {.path     = name,
+          .remedy   = "",
+          .in_parts = newest.in_parts,
+          .before   = there[there.size() - 2 - skipped].name()};
 }
 
 #endif

@@ -20,6 +20,7 @@
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/io/settings.hpp>
+#include <meshtf/io/several_files_reader.hpp>
 #include <meshtf/io/step_folder_reader.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -74,10 +75,10 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
   agree(m.world(), caught);
 }
 
-/// The same from a checkpoint in parts: each process reads what it needs.
-template<class M>
-void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept,
-                 step_folder_reader const& parts) {
+/// The same from a checkpoint in parts or in several files: each process reads what it needs.
+template<class M, class Parts>
+void read_needed(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept,
+                 Parts const& parts) {
   std::vector<std::int32_t> numbers;  // process 0 alone has given the arrays their new names
   std::vector<bool> had_none;
   arrays.for_each([&](auto const& array) {
@@ -142,8 +143,9 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   agreed(world, [&] {
     if (m.rank() != 0) return;
     if (opened.parts) check(*opened.parts);
+    if (opened.files) check(*opened.files);
     if (opened.file) check(*opened.file);
-    auto const& header = opened.parts ? opened.parts->header() : opened.file->header();
+    auto const& header = opened.header();
     if (check_settings) check_settings(opened.path, settings_in(header));
     if (auto const bad = header.metadata.find(not_finite_key);
         bad != header.metadata.end() && is_ours(header))
@@ -163,7 +165,8 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
       if (had_state) opt.make_arrays(w);
   });
   auto const all = kept_arrays_of(list, opt);
-  if (opened.parts) read_arrays(m, all, contents.kept, *opened.parts);
+  if (opened.parts) read_needed(m, all, contents.kept, *opened.parts);
+  else if (opened.files) read_needed(m, all, contents.kept, *opened.files);
   else read_arrays(m, all, contents.kept, opened.file ? &*opened.file : nullptr);
   number = 0;
   list.for_each_tensor([&]<class W>(W& w) {

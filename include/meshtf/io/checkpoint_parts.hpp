@@ -17,6 +17,7 @@
 #include <meshtf/io/checkpoint_saving.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/several_files_reader.hpp>
 #include <meshtf/io/step_folder.hpp>
 #include <meshtf/io/step_folder_reader.hpp>
 #include <meshtf/io/training_position.hpp>
@@ -143,11 +144,18 @@ void remove_superseded_checkpoints(saving_place const& place);
 /// All processes call it. Errors, the same on all: those of `save`.
 void save_parts(boost::mpi::communicator const& world, parts_to_save what);
 
-/// A checkpoint that is open: a file on process 0, or parts on all.
+/// A checkpoint that is open: a file on process 0, or parts or several files on all.
 struct opened_checkpoint {
   std::string path;
   std::optional<safetensors_reader> file;
   std::optional<step_folder_reader> parts;
+  std::optional<several_files_reader> files;
+
+  /// On process 0.
+  safetensors_header const& header() const {
+    if (parts) return parts->header();
+    return files ? files->header() : file->header();
+  }
 };
 
 /// The checkpoint `path`, or the newest in that folder, all of whose bytes have been compared with their
@@ -209,16 +217,6 @@ MESHTF_DEFINE std::vector<std::string> gathered_texts(boost::mpi::communicator c
     });
   }
   return texts;
-}
-
-/// Gives a complete folder its name. One that has the name gets the other's.
-MESHTF_DEFINE void put_in_place(std::string const& unfinished, std::string const& path, bool exchange) {
-  if (!exchange && std::rename(unfinished.c_str(), path.c_str()) == 0) return;
-  if (exchange && ::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0)
-    return;
-  int const reason = errno;
-  throw unavailable("expected to rename " + unfinished + " to " + path + ", got: " + std::strerror(reason) +
-                    (exchange ? ": the file system can't exchange folders, delete that one first" : ""));
 }
 
 MESHTF_DEFINE parts_save::parts_save(boost::mpi::communicator const& world, parts_to_save what)
@@ -312,6 +310,35 @@ MESHTF_DEFINE void save_parts(boost::mpi::communicator const& world, parts_to_sa
   if (first) remove_superseded_checkpoints(place);
 }
 
+/// Opens the model whose index is `found`, which process 0 alone knows.
+MESHTF_DEFINE several_files_reader open_several_files(boost::mpi::communicator const& world,
+                                                      found_checkpoint const& found, std::uint64_t longest) {
+  std::optional<several_files_reader> files;
+  bool const first = world.rank() == 0;
+  agreed(world, [&] {
+    if (first)
+      files.emplace(found.path, several_files_reader::read_index(found.path, found.remedy, longest),
+                    found.remedy, longest);
+  });
+  std::string names;
+  places_of_arrays places = first ? files->places() : places_of_arrays{};
+  for (auto const& name : places.files) names += name + "\n";
+  tell_text(world, names);
+  auto n = static_cast<std::int64_t>(places.numbers_and_bytes.size());
+  meshtf::broadcast(world, &n, 1, 0);
+  places.numbers_and_bytes.resize(static_cast<std::size_t>(n));
+  meshtf::broadcast(world, places.numbers_and_bytes.data(), n, 0);
+  if (!first) {
+    for (std::size_t at = 0; at < names.size(); at = names.find('\n', at) + 1)
+      places.files.push_back(names.substr(at, names.find('\n', at) - at));
+    files.emplace(found.path, std::move(places), found.remedy);
+  }
+  agreed(world, [&] {
+    files->verify(static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size()), longest);
+  });
+  return std::move(*files);
+}
+
 /// Opens what is found, and compares all of its bytes.
 MESHTF_DEFINE opened_checkpoint open_found(boost::mpi::communicator const& world,
                                            found_checkpoint const& found, std::uint64_t longest) {
@@ -322,8 +349,9 @@ MESHTF_DEFINE opened_checkpoint open_found(boost::mpi::communicator const& world
   agreed(world, [&] {
     if (!first) return;
     if (found.in_parts) manifest = step_folder_reader::read_manifest(found.path);
-    else opened.file.emplace(found.path, found.remedy, longest).verify();
+    else if (!found.is_index) opened.file.emplace(found.path, found.remedy, longest).verify();
   });
+  if (found.is_index) opened.files.emplace(open_several_files(world, found, longest));
   if (!found.in_parts) return opened;
   tell_text(world, manifest);
   agreed(world, [&] {
@@ -348,9 +376,11 @@ MESHTF_DEFINE opened_checkpoint open_checkpoint(boost::mpi::communicator const& 
     });
     if (!found.before.empty())
       found.remedy = found.before + " is loaded in its place; delete it before you save";
-    std::array<std::int64_t, 2> told{found.in_parts ? 1 : 0, found.before.empty() ? 0 : 1};
-    meshtf::broadcast(world, told.data(), 2, 0);
+    std::array<std::int64_t, 3> told{found.in_parts ? 1 : 0, found.before.empty() ? 0 : 1,
+                                     found.is_index ? 1 : 0};
+    meshtf::broadcast(world, told.data(), 3, 0);
     found.in_parts = told[0] != 0;
+    found.is_index = told[2] != 0;
     tell_text(world, found.path);
     tell_text(world, found.remedy);
     try {

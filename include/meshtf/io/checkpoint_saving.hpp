@@ -126,9 +126,10 @@ MESHTF_DEFINE void remove_superseded_checkpoints(std::string const& folder, trai
 
 #endif
 
-/// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of
-/// the first array that is not finite. The other processes hand over their parts, even if process 0 fails.
-template<class M, class Where, class Done>
+/// Process 0 writes the file or files that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the
+/// name of the first array that is not finite. The other processes hand over their parts, even if process 0
+/// fails.
+template<class Writer = safetensors_writer, class M, class Where, class Done>
 void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
                       std::vector<std::pair<std::string, std::string>> about, Where const& where,
                       Done const& done) {
@@ -138,7 +139,7 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
   if (!bad.empty()) about.emplace_back(not_finite_key, bad);
   std::vector<std::pair<std::string, safetensors_array>> described;
   arrays.for_each([&](auto const& array) { described.emplace_back(array.name, array.described()); });
-  std::optional<safetensors_writer> file;
+  std::optional<Writer> file;
   agreed(m.world(), [&] {
     if (first) file.emplace(where(bad), about, described);
   });

@@ -89,6 +89,9 @@ inline constexpr std::string_view without_zlib = "none";
 /// The metadata of our checkpoints give their format, which begins with this.
 inline constexpr std::string_view our_format = "meshtf ";
 
+/// The key of that mark in files for others' programs, some of which want a format of their own.
+inline constexpr char const* our_mark = "written_by";
+
 /// Whether the metadata have our mark. What another program calls "step", "crc32" or "not_finite" means
 /// something else.
 bool is_ours(safetensors_header const& header);
@@ -114,8 +117,11 @@ MESHTF_DEFINE std::string spelled_text(std::string_view text) {
 }
 
 MESHTF_DEFINE bool is_ours(safetensors_header const& header) {
-  auto const format = header.metadata.find("format");
-  return format != header.metadata.end() && format->second.starts_with(our_format);
+  for (char const* const key : {"format", our_mark})
+    if (auto const mark = header.metadata.find(key);
+        mark != header.metadata.end() && mark->second.starts_with(our_format))
+      return true;
+  return false;
 }
 
 MESHTF_DEFINE std::string spelled_array(safetensors_array const& array) {

@@ -49,6 +49,8 @@ public:
 
   std::string const& path() const { return path_; }
   safetensors_header const& header() const { return header_; }
+  /// Where in the file the elements of an array begin.
+  std::uint64_t byte_of(safetensors_array const& array) const { return data_ + array.begin; }
 
   /// From now on, each array has the name new_name(its old name); one whose new name is empty is left out.
   /// Errors: `data_error` if two arrays get one name.

@@ -100,6 +100,10 @@ void write_file(std::string const& path, std::string_view content);
 /// Waits until the names in a folder are on disk. Errors: `unavailable`.
 void sync_folder(std::string const& path);
 
+/// Gives a complete folder its name, or, with `exchange`, exchanges it for the one that has the name.
+/// Errors: `unavailable`.
+void put_in_place(std::string const& unfinished, std::string const& path, bool exchange);
+
 /// The bytes of a file; nothing if it can't be read.
 std::optional<std::string> read_whole(std::string const& path);
 
@@ -331,6 +335,15 @@ MESHTF_DEFINE void write_file(std::string const& path, std::string_view content)
 MESHTF_DEFINE void sync_folder(std::string const& path) {
   file_descriptor const folder{path, O_RDONLY | O_DIRECTORY};
   if (folder && ::fsync(folder.number()) != 0 && errno != EINVAL) throw_not_written(path, errno);
+}
+
+MESHTF_DEFINE void put_in_place(std::string const& unfinished, std::string const& path, bool exchange) {
+  if (!exchange && std::rename(unfinished.c_str(), path.c_str()) == 0) return;
+  if (exchange && ::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0)
+    return;
+  int const reason = errno;
+  throw unavailable("expected to rename " + unfinished + " to " + path + ", got: " + std::strerror(reason) +
+                    (exchange ? ": the file system can't exchange folders, delete that one first" : ""));
 }
 
 MESHTF_DEFINE std::optional<std::string> read_whole(std::string const& path) {
