@@ -251,7 +251,8 @@ MESHTF_DEFINE void step_folder_reader::parse(json_t* root) {
     bool fits           = bytes != 0 && array.extents.size() <= max_rank;
     for (extent n : array.extents)
       fits = fits && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes);
-    if (!fits) throw_manifest("arrays that can be", spelled_array(array));
+    // what is counted below are extents, which have a sign
+    if (!fits || bytes > std::uint64_t{1} << 62) throw_manifest("arrays that can be", spelled_array(array));
     arrays_.push_back(array);
     if (auto const name = text_in(one, "name"); !header_.arrays.emplace(name, array).second)
       throw_manifest("arrays of different names", "two that are called '" + spelled_text(name) + "'");
