@@ -1,13 +1,14 @@
 // What reads files and command lines, given any bytes: it accepts them or refuses them with a sentence, and
 // neither crashes nor takes much memory.
 //
-//   readers KIND FILE...   reads each file as KIND: safetensors, idx, text, pieces, options
+//   readers KIND FILE...   reads each file as KIND: safetensors, idx, text, pieces, options, manifest, index
 //
 // With libFuzzer (tests/fuzz/run.sh) the kind is the end of the program's name, and it invents the files.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -21,6 +22,8 @@
 #include <meshtf/data/piece_model.hpp>
 #include <meshtf/data/text.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/several_files_reader.hpp>
+#include <meshtf/io/step_folder_reader.hpp>
 
 #include "../../examples/language_model_options.hpp"
 
@@ -90,6 +93,96 @@ void read_options(std::string_view bytes) {
   ::read_options(static_cast<int>(arguments.size()), arguments.data(), {"data", "mixed"}, "tiny", "gpt2", 60);
 }
 
+/// A folder with these files, gone at the end.
+class folder_of {
+public:
+  struct file {
+    std::string name;
+    std::string bytes;
+  };
+  explicit folder_of(std::vector<file> const& files) {
+    std::filesystem::create_directories(path_);
+    for (auto const& f : files) std::ofstream{path_ / f.name, std::ios::binary} << f.bytes;
+  }
+  ~folder_of() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  folder_of(folder_of const&)      = delete;
+  void operator=(folder_of const&) = delete;
+  std::string path() const { return path_.string(); }
+
+private:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("meshtf_fuzz_" + std::to_string(getpid()));
+};
+
+/// A safetensors file of this header and `n` bytes 0.
+std::string safetensors_of(std::string const& header, std::size_t n) {
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(header.size() >> 8 * i);
+  return bytes + header + std::string(n, '\0');
+}
+
+/// Reads all of each array that takes at most so many bytes.
+void read_all(auto const& reader) {
+  std::vector<std::vector<char>> storages;
+  std::vector<meshtf::detail::stored_array> wanted;
+  std::vector<std::int32_t> numbers;
+  constexpr std::uint64_t most = std::uint64_t{1} << 16;
+  for (auto const& [name, array] : reader.header().arrays) {
+    auto const own      = meshtf::detail::bytes_of_type(array.type);
+    std::uint64_t bytes = own;
+    for (auto const n : array.extents)
+      if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes)) bytes = most + 1;
+    if (bytes > most || own == 0) continue;
+    auto const n = static_cast<meshtf::extent>(bytes / own);
+    wanted.push_back({name,
+                      array,
+                      own,
+                      array.extents,
+                      {std::vector<meshtf::extent>(array.extents.size()), array.extents, 0, n}});
+    numbers.push_back(static_cast<std::int32_t>(array.begin));
+    wanted.back().data = storages.emplace_back(bytes).data();
+  }
+  reader.read(wanted, numbers);
+}
+
+/// The bytes up to the manifest's own hash, and the right hash: damage is found by that, and what it is not
+/// of is to be read too.
+void read_manifest(std::string_view bytes) {
+  static folder_of const folder{{{"part-00000-of-00001.safetensors", std::string(300, '\0')}}};
+  std::string text{bytes};
+  for (bool const mended : {false, true}) {
+    constexpr std::string_view key = ",\"manifest_hash\":\"";
+    auto const end                 = text.rfind(key);
+    if (mended && end == text.npos) return;
+    if (mended)
+      text = text.substr(0, end) + std::string{key} + meshtf::detail::hash_of(text.data(), end) + "\"}\n";
+    try {
+      meshtf::detail::step_folder_reader const reader{folder.path(), text, "fetch it again"};
+      reader.verify(0, 1);
+      read_all(reader);
+    } catch (meshtf::error const& refused) {
+      if (mended || std::string_view{refused.what()}.find('\n') != std::string_view::npos) throw;
+    }
+  }
+}
+
+void read_index(std::string_view bytes) {
+  static folder_of const folder{
+      {{"a.safetensors", safetensors_of(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24)},
+       {"b.safetensors",
+        safetensors_of(
+            R"({"b":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}, "c":{"dtype":"F64","shape":[],"data_offsets":[4,12]}})",
+            12)}}};
+  constexpr std::uint64_t longest = std::uint64_t{1} << 20;
+  meshtf::detail::several_files_reader const reader{folder.path() + "/model.safetensors.index.json",
+                                                    std::string{bytes}, "fetch it again", longest};
+  reader.verify(0, 1, longest);
+  read_all(reader);
+}
+
 struct kind {
   std::string_view name;
   void (*read)(std::string_view bytes);
@@ -98,12 +191,15 @@ constexpr kind kinds[]{{"safetensors", read_safetensors},
                        {"idx", read_idx},
                        {"text", read_text},
                        {"pieces", read_pieces},
-                       {"options", read_options}};
+                       {"options", read_options},
+                       {"manifest", read_manifest},
+                       {"index", read_index}};
 
 kind const* kind_of(std::string_view name) {
   for (auto const& k : kinds)
     if (name.ends_with(k.name)) return &k;
-  std::fprintf(stderr, "expected safetensors, idx, text, pieces or options, got %s\n", name.data());
+  std::fprintf(stderr, "expected safetensors, idx, text, pieces, options, manifest or index, got %s\n",
+               name.data());
   std::exit(64);
 }
 

@@ -65,10 +65,25 @@ def read_parts(folder):
     return {array["name"]: (array["dtype"], array["shape"], whole) for array, whole in zip(manifest["arrays"], wholes)}, manifest["metadata"]
 
 
+def read_several(folder):
+    """The same of a model in several files, as Hugging Face's loaders read it: each array from the file that the index names."""
+    with open(os.path.join(folder, "model.safetensors.index.json")) as file:
+        index = json.load(file)
+    names = sorted(set(index["weight_map"].values()))
+    assert names == [f"model-{k + 1:05}-of-{len(names):05}.safetensors" for k in range(len(names))], names
+    assert sorted(os.listdir(folder)) == sorted(names + ["model.safetensors.index.json"]), os.listdir(folder)
+    files = {name: read(os.path.join(folder, name)) for name in names}
+    assert all(about["format"] == "pt" for _, about in files.values()), files
+    assert index["weight_map"] == {array: name for name, (arrays, _) in files.items() for array in arrays}, index
+    arrays = {array: files[name][0][array] for array, name in index["weight_map"].items()}
+    assert index["metadata"]["total_size"] == sum({"F32": 4, "F64": 8}[kind] * len(x) for kind, _, x in arrays.values()), index
+    return arrays
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(sys.argv[1:] + [folder], check=True)
-        assert sorted(os.listdir(folder)) == [".lock", "parts", "step-00000012.safetensors"], os.listdir(folder)
+        assert sorted(os.listdir(folder)) == [".lock", "net", "parts", "step-00000012.safetensors"], os.listdir(folder)
         path = os.path.join(folder, "step-00000012.safetensors")
         arrays, about = read(path)
 
@@ -101,6 +116,9 @@ def main():
         assert in_parts == arrays, in_parts
         assert about_parts == about, about_parts
 
+        net = {name: array for name, array in arrays.items() if not name.startswith("optimizer.")}
+        assert read_several(os.path.join(folder, "net")) == net, net
+
         try:
             from safetensors import safe_open
             from safetensors.numpy import load_file
@@ -114,6 +132,11 @@ def main():
             assert str(loaded[name].dtype) == {"F32": "float32", "F64": "float64"}[kind], name
         with safe_open(path, "numpy") as file:
             assert file.metadata()["step"] == "12", file.metadata()
+        several = {}
+        for name in sorted(os.listdir(os.path.join(folder, "net"))):
+            if name.endswith(".safetensors"):
+                several.update(load_file(os.path.join(folder, "net", name)))
+        assert {name: x.reshape(-1).tolist() for name, x in several.items()} == {name: x for name, (_, _, x) in net.items()}, several
         print("read with the standard library and with the package safetensors")
 
 

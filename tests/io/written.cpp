@@ -30,4 +30,5 @@ int main(int argc, char** argv) {
   save(list, opt, {.step = 12, .seed = 34}, argv[1], meshtf::checkpoint_options{.in_parts = false});
   meshtf::detail::chunk_bytes = 256;
   save(list, opt, {.step = 12, .seed = 34}, std::string{argv[1]} + "/parts");
+  save(list, std::string{argv[1]} + "/net", meshtf::several_files{.max_bytes = 70});
 }
