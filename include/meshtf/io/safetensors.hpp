@@ -14,11 +14,11 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/json_text.hpp>
 #include <meshtf/runtime/one_program.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <new>
 
@@ -140,15 +140,45 @@ MESHTF_DEFINE json made(json_t* value) {
   return json{value};
 }
 
+/// jansson has refused a text: it is no UTF-8, or memory ran out.
+[[noreturn]] MESHTF_DEFINE void throw_refused_text(std::string const& place, std::string const& text) {
+  if (in_utf8(text) == text) throw std::bad_alloc{};
+  throw software_error("expected UTF-8 text " + place + " a safetensors file, got '" + spelled_text(text) +
+                       "'");
+}
+
+// Both take ownership even if they fail.
 MESHTF_DEFINE void put(json_t* object, std::string const& key, json value) {
-  if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes ownership even if it fails
-    throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) +
-                         "'");
+  if (json_object_set_new(object, key.c_str(), value.release()) != 0) throw_refused_text("as a name in", key);
+}
+MESHTF_DEFINE void append(json_t* list, json value) {
+  if (json_array_append_new(list, value.release()) != 0) throw std::bad_alloc{};
+}
+
+/// As JSON in one line. jansson's own buffer would lose bytes where memory runs out: it looks at the result
+/// of some of its writes only.
+MESHTF_DEFINE std::string dumped(json_t const* value) {
+  struct target {
+    std::string text;
+    bool fits = true;
+  } to;
+  auto const add = [](char const* bytes, std::size_t n, void* data) {
+    auto& [text, fits] = *static_cast<target*>(data);
+    try {
+      text.append(bytes, n);
+    } catch (std::bad_alloc const&) {
+      fits = false;
+    }
+    return fits ? 0 : -1;
+  };
+  if (json_dump_callback(value, add, &to, JSON_COMPACT | JSON_PRESERVE_ORDER) != 0 || !to.fits)
+    throw std::bad_alloc{};
+  return std::move(to.text);
 }
 
 MESHTF_DEFINE json integers(std::vector<std::uint64_t> const& numbers) {
   auto array = made(json_array());
-  for (auto n : numbers) json_array_append_new(array.get(), json_integer(static_cast<json_int_t>(n)));
+  for (auto n : numbers) append(array.get(), made(json_integer(static_cast<json_int_t>(n))));
   return array;
 }
 
@@ -158,11 +188,9 @@ MESHTF_DEFINE std::string safetensors_header_text(
   auto const root = made(json_object());
   auto about      = made(json_object());
   for (auto const& [key, value] : metadata) {
-    json_t* const text = json_string(value.c_str());
-    if (text == nullptr)
-      throw software_error("expected UTF-8 text in the metadata of a safetensors file, got '" +
-                           spelled_text(value) + "'");
-    put(about.get(), key, json{text});
+    json text{json_string(value.c_str())};
+    if (!text) throw_refused_text("in the metadata of", value);
+    put(about.get(), key, std::move(text));
   }
   put(root.get(), "__metadata__", std::move(about));
   std::uint64_t at = 0;
@@ -178,12 +206,7 @@ MESHTF_DEFINE std::string safetensors_header_text(
     put(entry.get(), "data_offsets", integers({array.begin, array.end}));
     put(root.get(), name, std::move(entry));
   }
-  struct frees {
-    void operator()(char* text) const { std::free(text); }
-  };
-  std::unique_ptr<char, frees> const written{json_dumps(root.get(), JSON_COMPACT | JSON_PRESERVE_ORDER)};
-  if (!written) throw std::bad_alloc{};
-  std::string text{written.get()};
+  std::string text = dumped(root.get());
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }

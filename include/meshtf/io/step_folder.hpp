@@ -246,20 +246,11 @@ MESHTF_DEFINE json extents_as_json(std::vector<extent> const& numbers) {
 
 MESHTF_DEFINE json texts_as_json(std::vector<std::string> const& texts) {
   auto array = made(json_array());
-  for (auto const& text : texts)
-    json_array_append_new(array.get(), made(json_string(text.c_str())).release());
+  for (auto const& text : texts) append(array.get(), made(json_string(text.c_str())));
   return array;
 }
 
 MESHTF_DEFINE json number_as_json(std::uint64_t n) { return made(json_integer(static_cast<json_int_t>(n))); }
-
-MESHTF_DEFINE std::string dumped(json_t const* value) {
-  char* const written = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER);
-  if (written == nullptr) throw std::bad_alloc{};
-  std::string text{written};
-  std::free(written);
-  return text;
-}
 
 MESHTF_DEFINE std::string part_record::text() const {
   auto const root = made(json_object());
@@ -271,7 +262,7 @@ MESHTF_DEFINE std::string part_record::text() const {
     put(one.get(), "first", extents_as_json(e.range.first));
     put(one.get(), "extents", extents_as_json(e.range.extents));
     put(one.get(), "elements", extents_as_json({e.range.begin, e.range.end}));
-    json_array_append_new(list.get(), one.release());
+    append(list.get(), std::move(one));
   }
   put(root.get(), "bytes", number_as_json(bytes));
   put(root.get(), "hashes", texts_as_json(hashes));
@@ -290,7 +281,7 @@ MESHTF_DEFINE std::string manifest_text(manifest_head const& head, std::vector<s
     put(one.get(), "name", made(json_string(array.name.c_str())));
     put(one.get(), "dtype", made(json_string(array.whole.type.c_str())));
     put(one.get(), "shape", extents_as_json(array.whole.extents));
-    json_array_append_new(list.get(), one.release());
+    append(list.get(), std::move(one));
   }
   std::string const arrays_text = dumped(list.get());
   put(root.get(), "format", made(json_string(std::string{manifest_format}.c_str())));
