@@ -231,20 +231,30 @@ MESHTF_DEFINE parts_save::parts_save(boost::mpi::communicator const& world, part
   taken_      = told[1] != 0;
 }
 
+/// "runs" for "runs/1" and for "runs/1/", "." for a name alone.
+MESHTF_DEFINE std::string folder_above(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  auto const slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return path.substr(0, slash == 0 ? 1 : slash);
+}
+
 MESHTF_DEFINE parts_save::~parts_save() {
   if (rank_ == 0 && !unfinished_.empty() && !keeps_) remove_folder(unfinished_);
 }
 
 /// Returns the number in the name of the folder, and whether there is a checkpoint in parts already.
 MESHTF_DEFINE std::array<std::int64_t, 2> parts_save::begin() {
-  auto const& place         = what_.place;
-  path_                     = reserve_path_for(place.folder, place.position, place.bad, place.longest, true);
+  auto const& place = what_.place;
+  struct stat about{};
+  bool const is_new = ::stat(place.folder.c_str(), &about) != 0;
+  path_             = reserve_path_for(place.folder, place.position, place.bad, place.longest, true);
+  if (is_new) sync_folder(folder_above(place.folder));
   auto const job            = static_cast<std::int64_t>(new_run());
   std::string const to_make = unfinished(job);
   if (::mkdir(to_make.c_str(), 0777) != 0)
     throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
   unfinished_ = to_make;
-  struct stat about{};
   return {job, ::stat(path_.c_str(), &about) == 0 ? 1 : 0};
 }
 
