@@ -12,6 +12,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -164,6 +165,9 @@ MESHTF_DEFINE failure failure_of(std::exception_ptr thrown) {
     std::rethrow_exception(thrown);
   } catch (error const& e) {
     return {e.what(), e.exit_status()};
+  } catch (std::bad_alloc const&) {
+    return {"out of memory: the system refused an allocation: split more dimensions, or use more machines",
+            69};  // that of `unavailable`
   } catch (std::exception const& e) {
     return {*e.what() != '\0' ? e.what() : "an exception without words"};
   } catch (char const* sentence) {  // of a rule that the compiler can also follow, as `repeat`
