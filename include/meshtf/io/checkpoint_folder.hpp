@@ -183,7 +183,13 @@ MESHTF_DEFINE checkpoint_path find_checkpoint_path(std::string const& folder, st
   if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
     folder_locks::of_this_process().take(folder);
   checkpoint_path found;
-  auto const there = saved_checkpoints(folder, &found.left_over);
+  auto const there = [&] {
+    try {
+      return saved_checkpoints(folder, &found.left_over);
+    } catch (no_input const& e) {
+      throw unavailable{e.what()};  // who saves asks for no input
+    }
+  }();
   if (!there.empty() && there.back().step > step)
     throw usage_error("expected " + folder +
                       " to hold no checkpoint later than the one to be saved, of step " +
