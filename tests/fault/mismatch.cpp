@@ -65,6 +65,9 @@ int main(int argc, char** argv) {
     auto const y = sum<batch>(x);
     auto const z = sum<hidden>(x);
   }
+  tensor<int, by_rows> number{m};  // nothing is sent of an integer that all decide by, but it is compared
+  *number.data() = is("number") ? 2 : 1;
+  (void)same_on_all(number, 1);
   if (!is("last")) auto const z = sum(x);
   if (is("extra")) auto const z = sum(x);
 }

@@ -1,5 +1,6 @@
 // A number by which all processes decide alike: what the first process has, wherever it comes from.
 // test: program ops2
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <limits>
@@ -69,6 +70,43 @@ TEST_CASE("all get the number of the first process, to the last bit") {
     tensor<bfloat16, L> narrow{m};
     *narrow.data() = static_cast<bfloat16>(1.5F + static_cast<float>(own));
     CHECK(static_cast<float>(same_on_all(narrow, static_cast<bfloat16>(0.0F))) == 1.5F);
+  });
+}
+
+namespace {
+
+/// Decides by the largest of the numbers 1 to 8, in the type of the result of `F`.
+template<class F>
+struct decides {
+  template<Layout L>
+  constexpr auto operator()(machine<L>& m) const {
+    auto const largest = max(iota<std::int32_t, L, batch>(m) + 1);
+    return same_on_all(F{}(largest), 1);
+  }
+};
+
+template<Layout L, class F>
+void check_broadcasts(F, double expected, extent broadcasts) {
+  constexpr auto promised = [] {
+    auto const cost = dry_run<L>(decides<F>{});
+    return std::array{cost.calls(), cost.template calls<collective::broadcast>()};
+  }();
+  auto& m            = processes<typename L::mesh_type>();
+  auto const counted = recorded<L>(m, decides<F>{});
+  CHECK(promised == std::array{counted.calls(), counted.template calls<collective::broadcast>()});
+  CHECK(promised[1] == broadcasts);
+  CHECK(static_cast<double>(decides<F>{}.template operator()<L>(m)) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("of an integer or a bool that all decide by nothing is sent, of a float one number") {
+  under_each_layout([]<Layout L> {
+    extent const one = L::mesh_type::size == 1 ? 0 : 1;
+    check_broadcasts<L>([](auto const& x) { return x; }, 8, 0);
+    check_broadcasts<L>([](auto const& x) { return cast<std::int64_t>(x); }, 8, 0);
+    check_broadcasts<L>([](auto const& x) { return greater(x, 7); }, 1, 0);
+    check_broadcasts<L>([](auto const& x) { return cast<float>(greater(x, 7)); }, 1, one);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,7 +22,6 @@
 
 #if MESHTF_DEFINES_RUNTIME
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -65,6 +65,9 @@ public:
 
   /// Where calls are compared, a process that counts another number of elements is named.
   void expect_same_count(std::string_view dim, extent n) const;
+
+  /// Where calls are compared, a process that has another number at the place `site` is named.
+  void expect_same_number(std::int64_t number, call_site const& site) const;
 
   /// A number that the library has computed anyway, the loss or the norm of the gradients, is not finite. The
   /// first time, one process says so, with the last operation before it: with pipelines, one of the stage
@@ -224,6 +227,13 @@ MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, exte
   if (check_ == nullptr) return;
   check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
                   [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
+}
+MESHTF_DEFINE void process_in_mesh::expect_same_number(std::int64_t number, call_site const& site) const {
+  if (check_ == nullptr) return;
+  detail::waiting const here{"the comparison of calls", site.operation, site.at, site.backward};
+  check_->compare(fnv1a{} << "a number" << static_cast<std::uint64_t>(number), [&] {
+    return "has the number " + std::to_string(number) + " for " + std::string{detail::site_text(site).view()};
+  });
 }
 MESHTF_DEFINE void process_in_mesh::say_not_finite(std::string_view number, double value, long step,
                                                    call_site const& last, axis_set stages_over) const {

@@ -1,6 +1,7 @@
 // same_on_all: a number by which all processes decide alike.
 #pragma once
 
+#include <concepts>
 #include <source_location>
 #include <type_traits>
 
@@ -32,23 +33,42 @@ constexpr N same_on_all(Machine& m, N number, std::source_location at = std::sou
   return number;
 }
 
-/// The value of a tensor without dimensions, as the first process of the mesh has it. A price has no values:
-/// under a dry layout, and while a step is recorded for a search, it is `priced`, so the caller says which
-/// branch or how many iterations the price assumes.
+/// The value of a tensor without dimensions, alike on all processes of the mesh. A price has no values: under
+/// a dry layout, and while a step is recorded for a search, it is `priced`, so the caller says which branch
+/// or how many iterations the price assumes.
 ///
 ///     for (int turn = 0; same_on_all(error, turn < 9 ? 1 : 0) > 1e-3; ++turn) error = ...;   // the price is
 ///     that of nine iterations
 ///
+/// A float or double is the first process's: one broadcast, which is priced and counted. An integer or a bool
+/// is each process's own, and nothing is sent: sums and extrema of integers have no rounding, so a finished
+/// one is the same everywhere. Where calls are compared (`MESHTF_CHECK`), it is compared too.
+///
+///     while (same_on_all(any(cast<bool>(active)), false)) ...   // sends what `any` sends, and no more
+///
+/// Comparisons of floats give floats, which are sent, and with `cast<bool>` are not. That presumes replicas
+/// that are equal, as those of processes that run the same kernels are. Where processors of several kinds may
+/// round otherwise, leave out the cast.
+///
 /// `dry_run` and `recorded` of a program that took another branch differ in the calls that this changes, this
 /// one included.
+/// Errors: `software_error` on all processes if an integer or a bool is compared and differs; it names two
+/// processes, their numbers and the call site.
 template<Element T, class L>
 constexpr T same_on_all(tensor<T, L> const& x, std::type_identity_t<T> priced,
                         std::source_location at = std::source_location::current()) {
-  auto& m = x.machine();
-  // narrow elements travel as the number that they stand for
-  if constexpr (detail::holds_values<L>)
-    return static_cast<T>(same_on_all(m, static_cast<computed<T>>(x.value()), at));
-  else return static_cast<T>(same_on_all(m, static_cast<computed<T>>(priced), at));
+  auto& m        = x.machine();
+  auto const own = [&] {
+    if constexpr (detail::holds_values<L>) return x.value();
+    else return priced;
+  }();
+  if constexpr (std::integral<T>) {
+    m.begin_operation("same_on_all", at);
+    if constexpr (std::remove_reference_t<decltype(m)>::computes) m.expect_same_number(own, m.now());
+    return own;
+  } else {  // narrow elements travel as the number that they stand for
+    return static_cast<T>(same_on_all(m, static_cast<computed<T>>(own), at));
+  }
 }
 
 template<class V, class Over, class N>
