@@ -169,7 +169,9 @@ private:
       int const k       = stage_of<L>(place_.before + static_cast<int>(i), place_.all);
       auto const stream = handed_on(x, k, at);
       given             = handed_on(given, k, at);
-      return result_of(bound_block<B, Given...>{&b, given, drops.part(i + 1), at}, stream);
+      return called_on_stage<L>(stream, [&](X const& own) {
+        return result_of(bound_block<B, Given...>{&b, given, drops.part(i + 1), at}, own);
+      });
     } else {
       return result_of(bound_block<B, Given...>{&b, given, drops.part(i + 1), at}, x);
     }

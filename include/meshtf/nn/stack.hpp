@@ -79,12 +79,15 @@ constexpr auto called(Block const& block, X const& x) {
 /// x through `blocks`, which may change its type once. The first block works on the stage that has x.
 template<class L, class Blocks, class X>
 constexpr auto through(Blocks const& blocks, X const& x, std::source_location at) {
-  auto r = called<L>(blocks[0], x);
+  auto r = called_on_stage<L>(x, [&](X const& own) { return called<L>(blocks[0], own); });
   for (std::size_t i = 1; i < blocks.size(); ++i) {
-    if constexpr (is_staged<L>)
-      r = called<L>(blocks[i],
-                    handed_on(r, stage_of<L>(static_cast<int>(i), static_cast<int>(blocks.size())), at));
-    else r = called<L>(blocks[i], r);
+    if constexpr (is_staged<L>) {
+      int const stage = stage_of<L>(static_cast<int>(i), static_cast<int>(blocks.size()));
+      r               = called_on_stage<L>(handed_on(r, stage, at),
+                                           [&](auto const& own) { return called<L>(blocks[i], own); });
+    } else {
+      r = called<L>(blocks[i], r);
+    }
   }
   return r;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/layout.hpp>
@@ -146,6 +147,47 @@ constexpr auto handed_on(X const& x, int k, std::source_location at) {
     return std::apply([&](auto const&... each) { return X{handed_on(each, k, at)...}; }, x.values());
   else if constexpr (requires { x.owed(); }) return X{meshtf::hand_on(x.local_terms(), k, at), x.owed()};
   else return meshtf::hand_on(x, k, at);
+}
+
+template<class X>
+  requires requires(X const& x) { x.machine(); }
+constexpr auto& machine_of(X const& x) {
+  return x.machine();
+}
+template<class X>
+  requires requires(X const& x) { std::get<0>(x.values()).machine(); }
+constexpr auto& machine_of(X const& x) {
+  return std::get<0>(x.values()).machine();
+}
+
+/// Whether x and y are the same to what follows, but for their elements: in the gradients that they need, and
+/// in the axes over which they are sums.
+template<class X>
+constexpr bool are_alike(X const& x, X const& y) {
+  if constexpr (requires { x.values(); })
+    return [&]<std::size_t... I>(auto const& a, auto const& b, std::index_sequence<I...>) {
+      return (are_alike(std::get<I>(a), std::get<I>(b)) && ...);
+    }(x.values(), y.values(), std::make_index_sequence<std::tuple_size_v<decltype(x.values())>>{});
+  else if constexpr (requires { x.owed(); })
+    return x.owed() == y.owed() && are_alike(x.local_terms(), y.local_terms());
+  else return x.needs_gradient() == y.needs_gradient();
+}
+
+/// call(x), a block on its stage. If it returns what it takes, a dry run leaves it out where the machine
+/// idles: nothing would be noted, but the price of each stage would take the blocks of all.
+template<Layout L, class X, class Call>
+constexpr auto called_on_stage(X const& x, Call const& call) {
+  if constexpr (!is_staged<L> || !is_dry<L>) {
+    return call(x);
+  } else if constexpr (!std::is_same_v<X, decltype(call(x))> || !requires { machine_of(x); }) {
+    return call(x);
+  } else {
+    auto& m = machine_of(x);
+    if (m.idles() && m.leaves_out_idle_blocks()) return x;
+    auto z = call(x);
+    if (!m.idles() && !are_alike(x, z)) m.note_changing_block();
+    return z;
+  }
 }
 
 /// A layer that stage `k` has.

@@ -238,6 +238,18 @@ public:
   }
 
   // For machines, which note; users only read a cost.
+  /// Forgets all that was noted. What the lists held stays there, and nobody reads it.
+  constexpr void start_over() {
+    count_ = run_count_ = 0;
+    runs_               = {};
+    kernels_ = flops_ = elementwise_flops_ = bytes_touched_ = elementwise_bytes_ = 0;
+    note_memory(0, 0, 0);
+    overlaps_     = false;
+    at_last_call_ = {};
+    at_peak_      = {};
+    peak_count_   = 0;
+    peaks_whole_  = true;
+  }
   constexpr void note(collective_call const& call) {
     if (count_ == Capacity) throw "meshtf: this program makes more collectives than cost<M> holds (4096)";
     calls_[count_]       = call;

@@ -39,16 +39,41 @@ constexpr auto result_of_step(Program& program) {
 
 namespace detail {
 
+/// What `dry_run` looks at itself, so that a compiler's message about it shows one call less.
+struct priced {
+  extent left;              // bytes that are alive after the program
+  bool has_changing_block;  // see `called_on_stage`
+};
+
 template<Layout L, class F>
-consteval cost<typename L::mesh_type> price_function(F const& f, threads t, int stage, stage_passes& passes) {
-  ledger<typename L::mesh_type> m{t};
-  if constexpr (is_staged<L>) m.template stand_at<stage_axis<L>>(stage);
+constexpr priced price_function(F const& f, threads t, int stage, bool leaves_out,
+                                cost<typename L::mesh_type>& c, stage_passes& passes) {
+  ledger<typename L::mesh_type> m{t, c};
+  m.template stand_at<stage_axis<L>>(stage);
+  m.leave_out_idle_blocks(leaves_out);
   f.template operator()<dry<actual<L>>>(m);
   m.unwind_tape(false);
-  // some value is kept in a place that outlives f
-  if (m.live_bytes() != 0) values_outlive_the_dry_run();
+  m.noted();
   passes = m.passes();
-  return m.noted();
+  return {m.live_bytes(), m.has_changing_block()};
+}
+
+/// price(k, leaves_out, cost, passes) of each stage. Blocks of other stages are left out, unless one changes
+/// more than elements on its own stage: then the others must call it too.
+template<Layout L, class Price>
+constexpr auto price_each_stage(Price const& price) {
+  staged_cost<typename L::mesh_type, stage_count<L>> all;
+  bool leaves_out = stage_count<L> > 1;
+  for (int k = 0; k < stage_count<L>; ++k) {
+    priced const p = price(k, leaves_out, all.stage(k), all.passes(k));
+    // some value is kept in a place that outlives the program
+    if (p.left != 0) values_outlive_the_dry_run();
+    if (!leaves_out || !p.has_changing_block) continue;
+    leaves_out = false;
+    all        = {};
+    k          = -1;
+  }
+  return all;
 }
 
 }  // namespace detail
@@ -69,37 +94,34 @@ consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
   if constexpr (is_staged<L> && is_template) {
-    staged_cost<typename L::mesh_type, stage_count<L>> all;
-    for (int k = 0; k < stage_count<L>; ++k) all.stage(k) = detail::price_function<L>(f, t, k, all.passes(k));
-    return all;
+    return detail::price_each_stage<L>([&](int k, bool leaves_out, auto& c, stage_passes& passes) {
+      return detail::price_function<L>(f, t, k, leaves_out, c, passes);
+    });
   } else {
-    ledger<typename L::mesh_type> m{t};
+    cost<typename L::mesh_type> all;
+    ledger<typename L::mesh_type> m{t, all};
     if constexpr (is_template) f.template operator()<dry<actual<L>>>(m);
     m.unwind_tape(false);
     // some value is kept in a place that outlives f
     if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
-    return m.noted();
+    m.noted();
+    return all;
   }
 }
 
 namespace detail {
 
-template<Mesh M>
-struct priced_step {
-  cost<M> step;
-  stage_passes passes;
-  extent left;  // bytes that are alive after the program
-};
-
-/// Each `dry_run` looks at the bytes itself, so that a compiler's message about them shows one call less.
-/// They keep it in variables that are not const, since clang would evaluate the whole step once more to see
-/// whether those are constants.
+/// The variables that get the result are not const, since clang would evaluate the whole step once more to
+/// see whether those are constants.
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto price_step(threads t, int stage, A... arguments) {
+constexpr priced price_step(threads t, int stage, bool leaves_out, cost<typename L::mesh_type>& c,
+                            stage_passes& passes, A... arguments) {
   using layout = dry<actual<L>>;
-  ledger<typename L::mesh_type> m{t};
-  if constexpr (is_staged<L>) m.template stand_at<stage_axis<L>>(stage);
-  priced_step<typename L::mesh_type> priced{};
+  ledger<typename L::mesh_type> m{t, c};
+  if constexpr (is_staged<L>) {
+    m.template stand_at<stage_axis<L>>(stage);
+    m.leave_out_idle_blocks(leaves_out);
+  }
   {
     Program<layout> program{m, arguments...};
     m.start_over();
@@ -107,23 +129,17 @@ consteval auto price_step(threads t, int stage, A... arguments) {
       [[maybe_unused]] auto const result = result_of_step(program);
     }
     m.unwind_tape(false);
-    priced.step = m.noted();
-    if constexpr (is_staged<L>) priced.passes = m.passes();
+    m.noted();
+    if constexpr (is_staged<L>) passes = m.passes();
   }
-  priced.left = m.live_bytes();
-  return priced;
+  return {m.live_bytes(), m.has_changing_block()};
 }
 
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto price_stages(threads t, A... arguments) {
-  staged_cost<typename L::mesh_type, stage_count<L>> all;
-  for (int k = 0; k < stage_count<L>; ++k) {
-    auto priced = price_step<Program, L>(t, k, arguments...);
-    if (priced.left != 0) values_outlive_the_dry_run();
-    all.stage(k)  = priced.step;
-    all.passes(k) = priced.passes;
-  }
-  return all;
+constexpr auto price_stages(threads t, A... arguments) {
+  return price_each_stage<L>([&](int k, bool leaves_out, auto& c, stage_passes& passes) {
+    return price_step<Program, L>(t, k, leaves_out, c, passes, arguments...);
+  });
 }
 
 }  // namespace detail
@@ -136,9 +152,11 @@ consteval auto dry_run(A... arguments) {
   if constexpr (is_staged<L>) {
     return detail::price_stages<Program, L>(threads{}, arguments...);
   } else {
-    auto priced = detail::price_step<Program, L>(threads{}, 0, arguments...);
+    cost<typename L::mesh_type> step;
+    stage_passes none;
+    auto priced = detail::price_step<Program, L>(threads{}, 0, false, step, none, arguments...);
     if (priced.left != 0) detail::values_outlive_the_dry_run();
-    return priced.step;
+    return step;
   }
 }
 template<template<Layout> class Program, Layout L, class... A>
@@ -146,9 +164,11 @@ consteval auto dry_run(threads t, A... arguments) {
   if constexpr (is_staged<L>) {
     return detail::price_stages<Program, L>(t, arguments...);
   } else {
-    auto priced = detail::price_step<Program, L>(t, 0, arguments...);
+    cost<typename L::mesh_type> step;
+    stage_passes none;
+    auto priced = detail::price_step<Program, L>(t, 0, false, step, none, arguments...);
     if (priced.left != 0) detail::values_outlive_the_dry_run();
-    return priced.step;
+    return step;
   }
 }
 

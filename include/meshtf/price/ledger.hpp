@@ -22,22 +22,29 @@ public:
   static constexpr bool computes = false;
 
   /// Sets the number of threads of the process.
-  constexpr explicit ledger(threads t = {}) : threads_{t.number} { this->begin_notes(&cost_); }
-  constexpr ~ledger() { this->unwind_tape(false); }
+  constexpr explicit ledger(threads t = {}) : own_(new cost<M>), cost_(own_), threads_{t.number} {
+    this->begin_notes(cost_);
+  }
+  /// Notes in `c`, which is new: a cost holds thousands of calls, and the compiler takes long for each copy.
+  constexpr ledger(threads t, cost<M>& c) : cost_(&c), threads_{t.number} { this->begin_notes(cost_); }
+  constexpr ~ledger() {
+    this->unwind_tape(false);
+    delete own_;
+  }
 
   /// The cost noted so far.
-  constexpr cost<M> noted() {
-    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(),
-                      this->optimizer_bytes());
-    held_.note(cost_);
-    return cost_;
+  constexpr cost<M> const& noted() {
+    cost_->note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(),
+                       this->optimizer_bytes());
+    held_.note(*cost_);
+    return *cost_;
   }
 
   /// Forgets what has been noted. What lives goes on living, and the peak is counted from here.
   constexpr void start_over() {
-    cost_   = {};
-    passes_ = {};
-    this->begin_notes(&cost_);
+    cost_->start_over();
+    if (passes_.count > 0) passes_ = {};
+    this->begin_notes(cost_);
     held_.start_over();
   }
 
@@ -221,14 +228,20 @@ public:
   }
 
   // ---- between stages
+  /// Whether a stack leaves out the blocks of other stages, and takes what they get for what they return.
+  constexpr bool leaves_out_idle_blocks() const { return leaves_out_; }
+  constexpr void leave_out_idle_blocks(bool yes) { leaves_out_ = yes; }
+  /// A block returned what cannot be told from what it got: another stage must call it.
+  constexpr void note_changing_block() { has_changing_block_ = true; }
+  constexpr bool has_changing_block() const { return has_changing_block_; }
   constexpr void begin_pass(bool backward, int micro_batch) {
     machine_base<ledger<M>, M>::begin_pass(backward, micro_batch);
     passes_.note(
-        {backward, micro_batch, cost_.flops(), cost_.elementwise_bytes(), cost_.collectives().size()});
+        {backward, micro_batch, cost_->flops(), cost_->elementwise_bytes(), cost_->collectives().size()});
   }
   constexpr void end_passes() {
     machine_base<ledger<M>, M>::end_passes();
-    passes_.note({false, -1, cost_.flops(), cost_.elementwise_bytes(), cost_.collectives().size()});
+    passes_.note({false, -1, cost_->flops(), cost_->elementwise_bytes(), cost_->collectives().size()});
   }
   /// What had been noted when each pass began.
   constexpr stage_passes const& passes() const { return passes_; }
@@ -243,11 +256,14 @@ public:
   constexpr void receive_handed_on(T*, extent, axis_set, int, bool) {}
 
 private:
-  cost<M> cost_{};
+  cost<M>* own_ = nullptr;
+  cost<M>* cost_;
   int threads_ = 1;
   std::array<extent, max_axes> coordinates_{};
   stage_passes passes_{};
   held_list held_{};
+  bool leaves_out_         = false;
+  bool has_changing_block_ = false;
 };
 
 }  // namespace v0
