@@ -13,14 +13,16 @@
 
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/several_files_reader.hpp>
 #include <meshtf/io/step_folder_reader.hpp>
 #endif
 
 namespace meshtf {
 inline namespace v0 {
 
-/// Describes a checkpoint, for `differences`: the newest if `path` is a folder of some, a step's folder, or a
-/// safetensors file, also of another program. One process calls it; elements are not read.
+/// Describes a checkpoint, for `differences`: the newest if `path` is a folder of some, a step's folder, a
+/// safetensors file or an index of several, also of another program. One process calls it; elements are not
+/// read.
 ///
 /// The dimensions' names are there if it was saved with settings.
 /// Errors: `no_input` if there is none or it can't be read, `data_error` if its header is damaged.
@@ -47,6 +49,12 @@ MESHTF_DEFINE description described(safetensors_header const& header) {
 
 MESHTF_DEFINE description describe(std::string const& path) {
   auto const found = detail::find_checkpoint(path, 0);
+  if (found.is_index) {
+    auto const index =
+        detail::several_files_reader::read_index(found.path, found.remedy, detail::longest_header);
+    return detail::described(
+        detail::several_files_reader{found.path, index, found.remedy, detail::longest_header}.header());
+  }
   if (!found.in_parts) return detail::described(safetensors_reader{found.path, found.remedy}.header());
   auto const manifest = detail::step_folder_reader::read_manifest(found.path);
   return detail::described(detail::step_folder_reader{found.path, manifest, found.remedy}.header());
