@@ -90,8 +90,10 @@ TEST_CASE("what an asynchronous save writes is of the moment of the save, whatev
     std::string const there = folder / "copied/step-00000001";
     auto const files        = names(m, there);
     CHECK(files.size() == static_cast<std::size_t>(m.world().size()) + 1);
-    for (auto const& name : files)
-      CHECK(files::read(there + "/" + name) == files::read(folder / "as they are/step-00000001/" + name));
+    for (auto const& name : files) {
+      INFO(name);
+      CHECK((files::read(there + "/" + name) == files::read(folder / "as they are/step-00000001/" + name)));
+    }
     CHECK(load(n.list(), n.opt, folder / "copied") == training_position{1, 5});
     m.world().barrier();
   });
