@@ -1136,6 +1136,12 @@ void stages_of_two(process_mesh<stages_and_rows>& m) {
   //= || net.load_state_dict({names.get(k, k): v for k, v in load_file("theirs.safetensors").items()}) ||
   load(parameters(t.net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"}});
 
+  //= || transformers_net.save_pretrained("net", max_shard_size="5GB") ||
+  save(parameters(t.net), "net", several_files{.max_bytes = 5'000'000'000});
+
+  //= || transformers_net = AutoModel.from_pretrained("net") ||
+  load(parameters(t.net), "net");
+
   //= mtf.scalar_summary("loss", loss) || SummaryWriter().add_scalar("loss", loss, step) || a SummaryWriter
   log.scalar("loss", t.step(), step);
 }
