@@ -132,7 +132,15 @@ TEST_CASE("a model is written so: as many files as it takes, each within the lim
     CHECK(are_equal(a, n));
 
     // one in which all has a file of its own; other files of the folder stay, older ones of the model go
-    on_first([&] { files::write(path + "config.json", "{}"); });
+    on_first([&] {
+      files::write(path + "config.json", "{}");
+      // what a killed job leaves, and what is another model's
+      for (std::string const left : {"net.tmp-0123456789abcdef", "next.tmp-0123456789abcdef"}) {
+        std::filesystem::create_directories(folder / left);
+        files::write(folder / (left + "/.lock"), "");
+        files::write(folder / (left + "/" + first), "a part");
+      }
+    });
     save(n.list(), path, several_files{.max_bytes = 1});
     m.world().barrier();
     CHECK(files::names_in(path) == std::vector<std::string>{"config.json", "model-00001-of-00004.safetensors",
@@ -146,7 +154,7 @@ TEST_CASE("a model is written so: as many files as it takes, each within the lim
     save(n.list(), path, several_files{});
     m.world().barrier();
     CHECK(files::names_in(path) == std::vector<std::string>{"config.json", "model.safetensors"});
-    CHECK(files::names_in(folder.path()) == std::vector<std::string>{"net"});
+    CHECK(files::names_in(folder.path()) == std::vector<std::string>{"net", "next.tmp-0123456789abcdef"});
     net<L> c{m};
     load(c.list(), path);
     CHECK(are_equal(c, n));
