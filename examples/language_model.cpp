@@ -273,9 +273,11 @@ meshtf::text_parts read_parts(std::string const& path) {
   return parts;
 }
 
+/// What a save that was cut off has left, step-00000200.tmp-JOB, is none.
 bool is_checkpoint(std::filesystem::directory_entry const& entry) {
-  return entry.path().extension() == ".safetensors" ||
-         std::filesystem::exists(entry.path() / "manifest.json");
+  auto const& path = entry.path();
+  return path.extension() == ".safetensors" ||
+         (!path.has_extension() && std::filesystem::exists(path / "manifest.json"));
 }
 
 /// A folder that checkpoints can't go to is refused, and so is a file that the report can't be written to.

@@ -296,7 +296,8 @@ bool any_checkpoint(meshtf::process_mesh<M> const& m, std::string const& folder)
     std::error_code failed;
     for (auto const& entry : std::filesystem::directory_iterator{folder, failed})
       if (entry.path().extension() == ".safetensors" ||
-          std::filesystem::exists(entry.path() / "manifest.json"))
+          (!entry.path().has_extension() &&  // a save that was cut off is called step-00000200.tmp-JOB
+           std::filesystem::exists(entry.path() / "manifest.json")))
         found = 1;
   }
   boost::mpi::broadcast(m.world(), found, 0);

@@ -36,7 +36,7 @@ def losses(name: str) -> dict[int, float]:
 
 
 def newest(name: str) -> str:
-    """Not a save that is under way, or was cut off."""
+    """Of those that are complete: what a save has not finished is called step-00000006.tmp-..."""
     return max((path.name for path in (folder / name / "saved").glob("step-*") if ".tmp-" not in path.name), default="")
 
 
@@ -93,6 +93,10 @@ restarts = 0
 for seed in range(1, trainings + 1):
     chance = random.Random(seed)
     name = f"killed{seed}"
+    # a save that was cut off before its folder got its name, and before there was another one: the training begins
+    left = folder / name / "saved/step-00000003.tmp-0123456789abcdef"
+    left.mkdir(parents=True)
+    (left / "manifest.json").write_text("{}")
     job = start(name, steps)
     dead = []
     for kill in range(4):
