@@ -20,7 +20,8 @@ users = "computes what a function of the user does"
 moves = "hands elements on as they are, to another place or to no gradient"
 draws = "draws random numbers, which nobody else draws alike"
 without = {
-    "accumulate": users, "micro_batch": users, "custom_gradient": users, "recompute": users, "slicewise": users, "with_gathered_weights": users,
+    "accumulate": users, "micro_batch": users, "custom_gradient": users, "recompute": users, "slicewise": users, "twice": users,
+    "with_gathered_weights": users,
     "as_partial": moves, "copy": moves, "hand_on": moves, "reshard": moves, "stop_gradient": moves,
     "dropout": draws, "random_normal": draws, "random_uniform": draws, "sample": draws,
 }

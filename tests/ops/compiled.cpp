@@ -146,6 +146,7 @@ void functions_and_gradients(machine<L>& m) {
                sum(top_k<batch, narrow>(w).value) + sum(avg_pool<window<width, second>>(w)) +
                sum(nth_element<width, 1>(w).value);
   backward(total);
+  CHECK(twice(parameters(w), [&w] { return sum(square(w)); }).size == 1);
   auto const summed = accumulate<2>([&](extent i) {
     return sum(square(micro_batch<width, second>(w, i))) + sum(logsumexp<width>(w, 0.5));
   });

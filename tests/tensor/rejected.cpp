@@ -159,6 +159,8 @@ good declared(X const& x, weight& w, meshtf::partial<good, meshtf::axes<rows>>* 
   backward(x);
   meshtf::backward(x);
   update(w, x, 0.1);
+  all_rejected(
+      twice(parameters(w), [](auto const& v) { return v; }, x), twice(parameters(w), [&x] { return x; }));
   if (p != nullptr) *p = x;
   float const loss = x.value();
   for (auto& element : x.local()) element = 1;
