@@ -1,5 +1,5 @@
 // The recipes of docs/recipes.md: cross attention, padding masks, packed sequences, decoding with a cache,
-// weights in parts.
+// weights in parts, numbers that go wrong.
 // Run:    examples/processes 4 build/release/examples/recipes
 // Prints: for each recipe that it gives what it promises, and the losses of three steps whose weights are
 // kept in parts.
@@ -174,10 +174,17 @@ int main(int argc, char** argv) {
   auto const before = loss_of(net.padded(ids, answers), answers);
   adamw opt{1e-2};
   opt.shard_state = true;  // processes with the same weights keep a part of AdamW's means each
+
+  auto const padded_loss = [&] { return loss_of(net.padded(ids, answers), answers); };
+  spikes of_loss;
+  opt.skip_if_not_finite = 3;  // a step with NaN is skipped, three in a row end the job
   for (int i = 0; i < 20; ++i) {
-    auto const loss = loss_of(net.padded(ids, answers), answers);
-    backward(loss);
+    bool const looks = i % 10 == 0;
+    auto const loss  = looks ? twice(parameters(net), padded_loss) : padded_loss();
+    if (!looks) backward(loss);                                      // twice has done that
+    if (of_loss.add(loss.value())) zero_gradients(parameters(net));  // or another policy
     opt.step(parameters(net));
+    if (looks) m.agree(parameters(net), opt, replicas_differ::send_again);
   }
   auto const after = loss_of(net.padded(ids, answers), answers);
   if (is_first)
