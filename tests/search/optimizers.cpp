@@ -1,5 +1,5 @@
 // If it compiles, it passes: a record prices optimizers that scale steps by norms, that average weights, and
-// that keep factors.
+// that keep factors, that skip steps, and steps that are computed twice.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -66,5 +66,33 @@ static_assert(tests::same_price(price<along_model>(factored_step), dry_run<by_fa
 constexpr auto average_step = record<by_average, batch, model>();
 static_assert(tests::same_price(price<data>(average_step), dry_run<by_average, data>()));
 static_assert(tests::same_price(price<along_model>(average_step), dry_run<by_average, along_model>()));
+
+/// Steps that may be skipped, and one whose gradients are computed twice.
+template<Layout L>
+struct careful_training {
+  parameter<float, L, model, other> a;
+  state<float, L, model> seen;
+  sgd opt{.rate = 0.1, .skip_if_not_finite = 2};
+  factored of_factors{};
+  tensor<float, L, batch, model, other> x;
+
+  constexpr explicit careful_training(machine<L>& m) : a{m}, seen{m}, x{m} {
+    of_factors.skip_if_not_finite = 2;
+  }
+  constexpr auto step() {
+    auto const list = parameters(a, seen);
+    auto const loss = twice(list, [&] {
+      seen.update(sum<batch, other>(x) * 0.5F);
+      return sum(x * a);
+    });
+    opt.step(list);
+    backward(sum(x * a));
+    of_factors.step(list);
+    return loss;
+  }
+};
+constexpr auto careful_step = record<careful_training, batch, model>();
+static_assert(tests::same_price(price<data>(careful_step), dry_run<careful_training, data>()));
+static_assert(tests::same_price(price<along_model>(careful_step), dry_run<careful_training, along_model>()));
 
 }  // namespace
