@@ -159,7 +159,7 @@ int agree_on_replicas(Machine const& m, List const& list, Optimizer const& opt, 
   list.for_each_named([&]<class W>(std::string const& name, W& w) {
     using L = typename W::layout_type;
     keep(compare_replicas(m, "parameter " + name, w, policy, replaced));
-    if constexpr (requires { w.slot(); })
+    if constexpr (requires { w.zero_gradient(); })  // it is trained
       opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, auto const& parts, S...) {
         using T       = std::remove_pointer_t<decltype(data->data())>;
         axis_set over = replica_axes<L, typename W::shape_type>;
