@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
       else if (in_weight) flip(*b.data_to_write());
       else opt.for_each_array(b, [&](char const*, auto const& array, auto const&) { flip(*array->data()); });
     }
-  int const replaced = m.agree(parameters(w, b), opt, meshtf::replicas_differ::send_again);
+  meshtf::state<double, divided, in> seen{m};  // what is not trained is compared, too
+  int const replaced = m.agree(parameters(w, b, seen), opt, meshtf::replicas_differ::send_again);
   m.agree(parameters(w, b), opt);
   if (m.rank() == 0) std::printf("%d arrays were sent again\n", replaced);
 }
