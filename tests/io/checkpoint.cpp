@@ -385,7 +385,7 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     save(t.list(), t.opt, {2, 0}, path, as_file);
 
     files::write(folder / ("file" + std::to_string(m.rank())), "");
-    CHECK(what_it_throws<no_input>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0", as_file); }) ==
+    CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0", as_file); }) ==
           "expected " + folder / "file0" + " to be a folder of checkpoints, got: Not a directory" + by);
     CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "no/where", as_file); }) ==
           "expected to make the folder " + folder / "no/where" + ", got: No such file or directory" + by);
