@@ -7,13 +7,13 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 kind=$1 folder=$2
 shift 2
-if [ "${MESHTF_IN_NAMESPACE:-}" != yes ]; then
+if [ "${IN_NAMESPACE:-}" != yes ]; then
   mkdir -p "$folder"
   if ! unshare --mount mount -t tmpfs -o size=256k tmpfs "$folder" 2>/dev/null; then
     echo "skipped: mounting is refused here"
     exit 77
   fi
-  MESHTF_IN_NAMESPACE=yes exec unshare --mount "$0" "$kind" "$folder" "$@"
+  IN_NAMESPACE=yes exec unshare --mount "$0" "$kind" "$folder" "$@"
 fi
 mount -t tmpfs -o size=256k tmpfs "$folder" || exit 1
 run=$folder/a/run
