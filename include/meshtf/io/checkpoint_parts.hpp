@@ -34,6 +34,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include <fcntl.h>
@@ -240,7 +241,11 @@ MESHTF_DEFINE std::string folder_above(std::string path) {
 }
 
 MESHTF_DEFINE parts_save::~parts_save() {
-  if (rank_ == 0 && !unfinished_.empty() && !keeps_) remove_folder(unfinished_);
+  if (rank_ != 0 || unfinished_.empty() || keeps_) return;
+  try {
+    remove_folder(unfinished_);
+  } catch (std::bad_alloc const&) {  // the next save removes it
+  }
 }
 
 /// Returns the number in the name of the folder, and whether there is a checkpoint in parts already.
