@@ -1121,10 +1121,15 @@ void stages_of_two(process_mesh<stages_and_rows>& m) {
 }
 
 // Compiled alone: it would write files.
-[[maybe_unused]] void files(training<mixed>& t, log_to& log, std::uint64_t step) {
+[[maybe_unused]] void files(machine<mixed>& m, training<mixed>& t, log_to& log, std::uint64_t step) {
   //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) ||
   //= orbax.checkpoint
   save(parameters(t.net), t.opt, {.step = step}, "folder");
+
+  asynchronous_saves saves{m};
+  //= || torch.distributed.checkpoint.async_save(state, checkpoint_id="folder") ||
+  //= orbax.checkpoint.AsyncCheckpointer
+  saves.save(parameters(t.net), t.opt, {.step = step}, "folder");
 
   //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) ||
   //= orbax.checkpoint
