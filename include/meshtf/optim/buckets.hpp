@@ -73,7 +73,7 @@ public:
   /// nothing is left to reduce. Returns whether the gradient is long and thus finished.
   template<class T>
   constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
-    axis_set const unreduced = s.unreduced;
+    axis_set const unreduced = was_scattered(s) ? 0 : s.unreduced;
     s.unreduced              = 0;
     bool const is_long       = !is_packed(p.padded_size() * extent{sizeof(T)});
     if (unreduced == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, unreduced);
@@ -172,6 +172,14 @@ private:
   template<class T>
   constexpr void become_own(handle_of<T>& sum, extent n) {
     if (!sum.alone()) sum = handle_of<T>::make(machine_, machine_, n);
+  }
+
+  /// Whether `early_sums` has added up this process's part of the gradient.
+  template<class T>
+  constexpr bool was_scattered(slot<T, Machine> const& s) {
+    for (early_sums_hook* h = machine_.early_sums(); h != nullptr; h = h->next)
+      if (h->takes_part(h, &s)) return true;
+    return false;
   }
 
   template<class T>

@@ -1,302 +1,17 @@
 // early_sums: gradients are added up over the processes while the backward pass goes on.
 #pragma once
 
-#include <cstddef>
-#include <exception>
 #include <iterator>
 #include <source_location>
-#include <span>
 #include <type_traits>
 #include <utility>
 
-#include <meshtf/plan/bucket_plan.hpp>
-#include <meshtf/tensor/counted.hpp>
+#include <meshtf/optim/sums_in_backward.hpp>
 #include <meshtf/tensor/parameters.hpp>
-#include <meshtf/tensor/tape.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-/// When the sums of `early_sums` are waited for: where the backward pass ends, or each where it begins, with
-/// the same bits and nothing overlapped, to measure what overlapping gains.
-enum class wait_for_sums { at_the_end, at_once };
-
 namespace detail {
-
-/// The parameters of an `early_sums`, their buckets, and the sums that have begun.
-template<class Machine>
-class sums_in_backward : public early_sums_hook {
-public:
-  template<class List>
-  constexpr sums_in_backward(List const& list, Machine& m, wait_for_sums wait, std::source_location at)
-      : early_sums_hook{&look, &finish, &drop, nullptr},
-        machine_(m),
-        wait_(wait),
-        site_(at),
-        max_entries_(count_in(list)),
-        entries_(m.template create_array<entry>(max_entries_)),
-        messages_(m.template create_array<message>(max_entries_)) {
-    list.for_each([this](auto& w) { this->add(w); });
-    plan_buckets(std::span{entries_, count_});
-    next = std::exchange(m.early_sums(), this);
-  }
-  sums_in_backward(sums_in_backward const&) = delete;
-  void operator=(sums_in_backward const&)   = delete;
-  constexpr ~sums_in_backward() {
-    early_sums_hook** link = &machine_.early_sums();
-    while (*link != this) link = &(*link)->next;
-    *link = next;
-    if constexpr (Machine::computes)
-      // a failing process must not wait: the others may have failed elsewhere, and MPI still writes there
-      if (message_count_ > 0 && std::uncaught_exceptions() > 0) return;
-    discard_messages();
-    machine_.destroy_array(messages_, max_entries_);
-    machine_.destroy_array(entries_, max_entries_);
-  }
-
-private:
-  template<class T>
-  using handle_of = shared<storage<T, Machine>, Machine>;
-  template<class T>
-  using slot_of = shared<slot<T, Machine>, Machine>;
-
-  /// A parameter.
-  struct entry : bucket_member {
-    slot_of<float> of_float{};
-    slot_of<double> of_double{};
-    extent n       = 0;
-    int in_message = -1;  // the next in its message, or -1
-    int first_used = -1;  // of a bucket: the first member that was not ready when it was last looked at
-    bool has_begun = false;
-
-    template<class T>
-    constexpr slot_of<T>& slot() {
-      if constexpr (std::is_same_v<T, float>) return of_float;
-      else return of_double;
-    }
-  };
-  template<class T>
-  struct arrays {
-    handle_of<T> sum{};
-    handle_of<T> received{};
-  };
-  struct message {
-    int first                                   = -1;
-    extent n                                    = 0;
-    bool (*advance)(Machine&, message&)         = nullptr;
-    void (*finish)(sums_in_backward&, message&) = nullptr;
-    void (*discard)(Machine&, message&)         = nullptr;
-    typename Machine::sum_in_flight in_flight{};
-    arrays<float> of_float{};
-    arrays<double> of_double{};
-
-    template<class T>
-    constexpr arrays<T>& data() {
-      if constexpr (std::is_same_v<T, float>) return of_float;
-      else return of_double;
-    }
-  };
-
-  template<class T, class L, class... D>
-  constexpr void add(parameter<T, L, D...> const& w) {
-    constexpr axis_set over = replica_axes<L, shape<D...>>;
-    if (over == 0 || w.handle()->is_absent()) return;
-    entry& e             = entries_[count_++];
-    e.kind               = collective::all_reduce;
-    e.type               = element_of<T>;
-    e.over               = over;
-    e.unreduced          = over;
-    e.bytes              = w.size * extent{sizeof(T)};
-    e.n                  = w.size;
-    e.template slot<T>() = w.slot_handle();
-  }
-  // ---- called by the machine
-
-  static constexpr void look(early_sums_hook* h) {
-    auto& self = *static_cast<sums_in_backward*>(h);
-    if (self.was_dropped_) self.discard_messages();
-    for (std::size_t i = 0; i < self.count_; ++i)
-      if (entry const& e = self.entries_[i]; e.leads && !e.has_begun && self.is_ready(static_cast<int>(i)))
-        self.begin_bucket(static_cast<int>(i));
-    for (std::size_t i = 0; i < self.message_count_; ++i)
-      if (!self.messages_[i].advance(self.machine_, self.messages_[i])) break;
-  }
-  static constexpr void finish(early_sums_hook* h) {
-    auto& self = *static_cast<sums_in_backward*>(h);
-    if (self.was_dropped_) self.discard_messages();
-    for (std::size_t i = 0; i < self.count_; ++i)
-      if (entry const& e = self.entries_[i]; e.leads && !e.has_begun)
-        self.begin_bucket(static_cast<int>(i));  // a member has no gradient
-    if (self.message_count_ > 0) self.finish_messages();
-    self.begin_again();
-  }
-  static constexpr void drop(early_sums_hook* h) {
-    auto& self        = *static_cast<sums_in_backward*>(h);
-    self.was_dropped_ = true;
-    self.begin_again();
-  }
-  constexpr void begin_again() {
-    for (std::size_t i = 0; i < count_; ++i) {
-      entries_[i].has_begun  = false;
-      entries_[i].first_used = -1;
-    }
-  }
-
-  // ---- buckets
-
-  constexpr entry& at(int i) { return entries_[static_cast<std::size_t>(i)]; }
-
-  /// f.operator()<T>() for the element type of an entry.
-  template<class F>
-  static constexpr decltype(auto) with_type(entry const& e, F const& f) {
-    return e.type == element::float32 ? f.template operator()<float>() : f.template operator()<double>();
-  }
-
-  /// Whether the gradient is there and nothing on the tape has a handle to its slot: the parameter has one,
-  /// and this object.
-  constexpr bool is_complete(entry& e) {
-    return with_type(e, [&]<class T>() {
-      slot_of<T> const& slot = e.template slot<T>();
-      return bool(slot->sum) && slot.handles() == 2;
-    });
-  }
-  /// Whether all members of the bucket are complete. Those that were are not looked at again.
-  constexpr bool is_ready(int first) {
-    int& i = at(first).first_used;
-    if (i < 0) i = first;
-    while (is_complete(at(i))) {
-      if (at(i).next < 0) return true;
-      i = at(i).next;
-    }
-    return false;
-  }
-
-  /// The axes over which a complete gradient is still a sum.
-  constexpr axis_set unreduced(entry& e) {
-    if (!is_complete(e)) return 0;
-    return with_type(e, [&]<class T>() { return axis_set{e.template slot<T>()->unreduced}; });
-  }
-
-  /// Members that are unreduced over the same axes share a message; those that are finished need none.
-  constexpr void begin_bucket(int first) {
-    at(first).has_begun = true;
-    all_counted const all{machine_};
-    machine_.begin_operation("early_sums", site_, true);
-    for (int i = first; i >= 0; i = at(i).next)
-      if (axis_set const over = unreduced(at(i)); over != 0)
-        with_type(at(i), [&]<class T>() { begin_message<T>(i, over); });
-  }
-
-  /// Takes the gradients of the bucket from entry `first` on that are unreduced over `over`.
-  template<class T>
-  constexpr void begin_message(int first, axis_set over) {
-    message& s = messages_[message_count_++];
-    s.first    = first;
-    s.n        = 0;
-    s.advance  = &advance<T>;
-    s.finish   = &finish_message<T>;
-    s.discard  = &discard<T>;
-    int last   = -1;
-    for (int i = first; i >= 0; i = at(i).next) {
-      if (unreduced(at(i)) != over) continue;
-      (last < 0 ? s.first : at(last).in_message) = i;
-      last                                       = i;
-      at(i).in_message                           = -1;
-      s.n += at(i).n;
-    }
-    machine_.because(at(first).template slot<T>()->why);
-    take_gradients<T>(s);
-    auto& data    = s.template data<T>();
-    data.received = handle_of<T>::make(
-        machine_, machine_,
-        received_in_sum(s.n, processes_along(axis_sizes<typename Machine::mesh_type>, over)));
-    machine_.begin_sum(data.sum->data(), s.n, data.received->data(), over, s.in_flight);
-    if (wait_ == wait_for_sums::at_once)
-      machine_.finish_sum(data.sum->data(), data.received->data(), s.in_flight);
-  }
-
-  /// One gradient that nobody else reads is summed where it lies; others are copied into one array.
-  template<class T>
-  constexpr void take_gradients(message& s) {
-    auto& sum        = s.template data<T>().sum;
-    auto& only       = *at(s.first).template slot<T>();
-    bool const alone = at(s.first).in_message < 0 && only.sum.alone();
-    if (alone) sum = std::move(only.sum);
-    else sum = handle_of<T>::make(machine_, machine_, s.n);
-    extent start = 0;
-    for (int i = s.first; i >= 0; i = at(i).in_message) {
-      auto& slot = *at(i).template slot<T>();
-      if (!alone)
-        machine_.copy(at(i).n, static_cast<T const*>(slot.sum->data()),
-                      array_at<Machine>(sum->data(), start));
-      slot.sum       = {};
-      slot.unreduced = 0;
-      start += at(i).n;
-    }
-  }
-
-  template<class T>
-  static constexpr bool advance(Machine& m, message& s) {
-    auto& data = s.template data<T>();
-    return m.advance_sum(data.sum->data(), data.received->data(), s.in_flight);
-  }
-
-  constexpr void finish_messages() {
-    all_counted const all{machine_};
-    machine_.begin_operation("early_sums", site_, true);
-    for (std::size_t i = 0; i < message_count_; ++i) messages_[i].finish(*this, messages_[i]);
-    message_count_ = 0;
-  }
-  /// Waits for the sum, and gives the slots their finished gradients.
-  template<class T>
-  static constexpr void finish_message(sums_in_backward& all, message& s) {
-    Machine& m = all.machine_;
-    auto& data = s.template data<T>();
-    if (all.wait_ == wait_for_sums::at_the_end)
-      m.finish_sum(data.sum->data(), data.received->data(), s.in_flight);
-    data.received = {};
-    handle_of<T> sum{std::move(data.sum)};
-    bool const only = all.at(s.first).in_message < 0;
-    extent start    = 0;
-    for (int i = s.first; i >= 0; i = all.at(i).in_message) {
-      entry& e = all.at(i);
-      if (only) all.template give<T>(e, std::move(sum));
-      else {
-        auto one = handle_of<T>::make(m, m, e.n);
-        m.copy(e.n, static_cast<T const*>(array_at<Machine>(sum->data(), start)), one->data());
-        all.template give<T>(e, std::move(one));
-      }
-      start += e.n;
-    }
-  }
-  template<class T>
-  constexpr void give(entry& e, handle_of<T> sum) {
-    using array = shard<T, Machine>;
-    contribute(array{machine_, {}, e.template slot<T>()}, array{machine_, std::move(sum)});
-  }
-
-  template<class T>
-  static constexpr void discard(Machine& m, message& s) {
-    auto& data = s.template data<T>();
-    m.finish_sum(data.sum->data(), data.received->data(), s.in_flight);
-    data = {};
-  }
-  constexpr void discard_messages() {
-    for (std::size_t i = 0; i < message_count_; ++i) messages_[i].discard(machine_, messages_[i]);
-    message_count_ = 0;
-    was_dropped_   = false;
-  }
-
-  Machine& machine_;
-  wait_for_sums wait_;
-  std::source_location site_;
-  std::size_t max_entries_;
-  entry* entries_;
-  message* messages_;
-  std::size_t count_         = 0;
-  std::size_t message_count_ = 0;
-  bool was_dropped_          = false;
-};
 
 /// Whether a parameter in a list, a model or a range of models is kept in bfloat16.
 template<class Part>
@@ -311,6 +26,13 @@ template<class... Part>
 struct trains_narrow<parameter_list<Part...>> : std::disjunction<trains_narrow<Part>...> {};
 template<HasParameters Part>
 struct trains_narrow<Part> : trains_narrow<decltype(std::declval<Part&>().parameters())> {};
+
+/// Whether the processes that share a parameter share its update. Optimizers without state have no option.
+template<class Optimizer>
+constexpr bool shards_state(Optimizer const& opt) {
+  if constexpr (requires { opt.shard_state; }) return opt.shard_state;
+  else return false;
+}
 
 /// The machine of a search has no processes yet.
 template<class Machine>
@@ -338,9 +60,13 @@ concept SumsEarly = requires { typename Machine::sum_in_flight; };
 /// A bucket with a parameter that gets no gradient begins where the backward pass ends. A gradient whose slot
 /// the program holds elsewhere, such as that of a tied table of a pipeline, or that is listed twice, is left
 /// to the step. Parameters that an optimizer freezes need not be listed. Weights kept in parts (`kept_over`)
-/// have their gradients reduce-scattered where they arise. With `shard_state`, which sends half as much for
-/// the gradients, prefer the step. In a search for a layout nothing begins early. Source: Li et al., PyTorch
-/// Distributed: Experiences on Accelerating Data Parallel Training (2020), section 3.2.
+/// have their gradients reduce-scattered where they arise. In a search for a layout nothing begins early.
+/// Source: Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training (2020), section
+/// 3.2.
+///
+/// For an optimizer with `shard_state`, name it: `early_sums{parameters(net), opt}`. The gradients are then
+/// reduce-scattered, which sends half as much. Until the step, a gradient is a sum of which each process has
+/// its part, in an array of full size; a parameter that does not divide into equal parts is left to the step.
 template<class Machine>
 class early_sums {
 public:
@@ -348,14 +74,14 @@ public:
   constexpr explicit early_sums(parameter_list<Part...> const& list,
                                 wait_for_sums wait      = wait_for_sums::at_the_end,
                                 std::source_location at = std::source_location::current())
-      : machine_(detail::machine_in(list)) {
-    constexpr bool is_narrow = detail::trains_narrow<parameter_list<Part...>>::value;
-    static_assert(!is_narrow,
-                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
-                  "cast<bfloat16>(w)");
-    if constexpr (detail::SumsEarly<Machine> && !is_narrow)
-      if (machine_ != nullptr) sums_ = machine_->template create<sums>(list, *machine_, wait, at);
-  }
+      : early_sums(list, false, wait, at) {}
+  /// For the step of `opt`, whose `shard_state` has been set.
+  template<class... Part, class Optimizer>
+    requires std::is_class_v<Optimizer>
+  constexpr early_sums(parameter_list<Part...> const& list, Optimizer const& opt,
+                       wait_for_sums wait      = wait_for_sums::at_the_end,
+                       std::source_location at = std::source_location::current())
+      : early_sums(list, detail::shards_state(opt), wait, at) {}
   early_sums(early_sums const&)     = delete;
   void operator=(early_sums const&) = delete;
   constexpr ~early_sums() {
@@ -366,6 +92,18 @@ public:
 private:
   using sums = detail::sums_in_backward<Machine>;
 
+  template<class... Part>
+  constexpr early_sums(parameter_list<Part...> const& list, bool scatters, wait_for_sums wait,
+                       std::source_location at)
+      : machine_(detail::machine_in(list)) {
+    constexpr bool is_narrow = detail::trains_narrow<parameter_list<Part...>>::value;
+    static_assert(!is_narrow,
+                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
+                  "cast<bfloat16>(w)");
+    if constexpr (detail::SumsEarly<Machine> && !is_narrow)
+      if (machine_ != nullptr) sums_ = machine_->template create<sums>(list, *machine_, scatters, wait, at);
+  }
+
   Machine* machine_;
   sums* sums_ = nullptr;
 };
@@ -375,6 +113,12 @@ early_sums(parameter_list<Part...> const&)
     -> early_sums<typename detail::first_parameter<parameter_list<Part...>>::type::machine_type>;
 template<class... Part>
 early_sums(parameter_list<Part...> const&, wait_for_sums)
+    -> early_sums<typename detail::first_parameter<parameter_list<Part...>>::type::machine_type>;
+template<class... Part, class Optimizer>
+early_sums(parameter_list<Part...> const&, Optimizer const&)
+    -> early_sums<typename detail::first_parameter<parameter_list<Part...>>::type::machine_type>;
+template<class... Part, class Optimizer>
+early_sums(parameter_list<Part...> const&, Optimizer const&, wait_for_sums)
     -> early_sums<typename detail::first_parameter<parameter_list<Part...>>::type::machine_type>;
 
 }  // namespace v0

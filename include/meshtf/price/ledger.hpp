@@ -214,8 +214,8 @@ public:
   // ---- sums that go on while others compute
   using sum_in_flight = typename machine_base<ledger<M>, M>::begun_call;
   template<class T>
-  constexpr void begin_sum(T*, extent n, T*, axis_set over, sum_in_flight& sum) {
-    this->note_collective(collective::all_reduce, reduction::sum, element_of<T>, n, over);
+  constexpr void begin_sum(collective kind, T*, extent n, T*, axis_set over, sum_in_flight& sum) {
+    this->note_collective(kind, reduction::sum, element_of<T>, n, over);
     sum = this->last_call();
   }
   template<class T>

@@ -43,6 +43,8 @@ struct early_sums_hook {
   void (*look)(early_sums_hook*);    // after each entry of the tape: begins what is ready
   void (*finish)(early_sums_hook*);  // after the last: waits for what has begun
   void (*drop)(early_sums_hook*);    // an exception ended the pass
+  // whether the gradient in this slot has been added up, in this process's part alone
+  bool (*takes_part)(early_sums_hook*, void const* slot);
   early_sums_hook* next = nullptr;
 };
 

@@ -17,14 +17,17 @@ namespace meshtf {
 inline namespace v0 {
 
 /// A sum that has begun. Each process adds up one part of the array: first every process sends its terms of
-/// the other parts there (the reduce-scatter), then each sends its sum to all (the all-gather).
+/// the other parts there (the reduce-scatter), then each sends its sum to all (the all-gather), unless it
+/// `scatters`.
 struct exchanged_sum {
   boost::mpi::communicator const* over = nullptr;
   extent n                             = 0;
+  bool scatters                        = false;  // each process keeps the sum of its part
   bool gathers                         = false;  // this process has added up its part
   int number                           = 0;      // of the mesh's sums, which may be in flight together
   std::vector<MPI_Request> messages{};
 
+  collective kind() const { return scatters ? collective::reduce_scatter : collective::all_reduce; }
   extent part() const { return part_of_sum(n, over->size()); }
   /// Where part number `rank` begins, and how many elements it has.
   extent first(int rank) const { return std::min(rank * part(), n); }
@@ -33,7 +36,8 @@ struct exchanged_sum {
 
 /// Begins the sum of `data` over the processes of `comm`. The terms of each element are added in the order of
 /// ranks, so the bits do not depend on who is late. `received` has `received_in_sum(n, comm.size())`
-/// elements. A sum has the same number on all processes of `comm`, and no other that is in flight has it.
+/// elements. A sum has the same number on all processes of `comm`, and no other that is in flight has it;
+/// number and `scatters` are set before.
 template<FloatingElement T>
 void begin_exchanged_sum(boost::mpi::communicator const& comm, T* data, extent n, T* received,
                          exchanged_sum& s);
@@ -61,12 +65,12 @@ void begin_exchange(exchanged_sum& s, int other, int tag, T const* sent, extent 
   MPI_Datatype const type = mpi_type(element_of<T>);
   for_each_message(n_received, [&](extent position, int count) {
     MPI_Request& request = s.messages.emplace_back(MPI_REQUEST_NULL);
-    call(*s.over, collective::all_reduce, s.n,
+    call(*s.over, s.kind(), s.n,
          [&](MPI_Comm on) { return MPI_Irecv(received + position, count, type, other, tag, on, &request); });
   });
   for_each_message(n_sent, [&](extent position, int count) {
     MPI_Request& request = s.messages.emplace_back(MPI_REQUEST_NULL);
-    call(*s.over, collective::all_reduce, s.n,
+    call(*s.over, s.kind(), s.n,
          [&](MPI_Comm on) { return MPI_Isend(sent + position, count, type, other, tag, on, &request); });
   });
 }
@@ -100,6 +104,7 @@ void begin_gathering(T* data, T* received, exchanged_sum& s) {
   s.gathers      = true;
   int const rank = s.over->rank();
   s.messages.clear();
+  if (s.scatters) return;
   for_each_other(s, [&](int other, int) {
     begin_exchange<T>(s, other, tag_of_sums(s), data + s.first(rank), s.length(rank), data + s.first(other),
                       s.length(other));
@@ -111,11 +116,11 @@ MESHTF_DEFINE bool all_arrived(exchanged_sum& s) {
   int arrived = 0;
   int const failure =
       MPI_Testall(static_cast<int>(s.messages.size()), s.messages.data(), &arrived, MPI_STATUSES_IGNORE);
-  if (failure != MPI_SUCCESS) throw_failed(*s.over, collective::all_reduce, s.n, failure);
+  if (failure != MPI_SUCCESS) throw_failed(*s.over, s.kind(), s.n, failure);
   return arrived != 0;
 }
 MESHTF_DEFINE void wait_for_all(exchanged_sum& s) {
-  call(*s.over, collective::all_reduce, s.n, [&](MPI_Comm) {
+  call(*s.over, s.kind(), s.n, [&](MPI_Comm) {
     return MPI_Waitall(static_cast<int>(s.messages.size()), s.messages.data(), MPI_STATUSES_IGNORE);
   });
 }
@@ -148,7 +153,7 @@ void finish_exchanged_sum(T* data, T* received, exchanged_sum& s) {
   detail::wait_for_all(s);
   if (!s.gathers) {
     detail::begin_gathering(data, received, s);
-    detail::wait_for_all(s);
+    if (!s.scatters) detail::wait_for_all(s);
   }
   s.messages.clear();
 }

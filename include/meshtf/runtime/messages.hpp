@@ -301,14 +301,17 @@ public:
     detail::traced_call* traced = nullptr;
   };
   /// Begins to add up `data` over the processes along `over`, and goes on. Neither it nor `received`, of
-  /// `received_in_sum` elements, is touched until `finish_sum`.
+  /// `received_in_sum` elements, is touched until `finish_sum`. `kind`: an all-reduce, or a reduce-scatter of
+  /// equal parts, which leaves the sum of this process's part there.
   template<class T>
-  void begin_sum(T* data, extent n, T* received, axis_set over, sum_in_flight& sum) {
-    auto const span     = begin_collective<T>(collective::all_reduce, reduction::sum, n, over);
+  void begin_sum(collective kind, T* data, extent n, T* received, axis_set over, sum_in_flight& sum) {
+    auto const span     = begin_collective<T>(kind, reduction::sum, n, over);
     sum.noted           = this->last_call();
     sum.traced          = observer() == nullptr ? nullptr : observer()->open_call_in_trace();
     sum.messages.number = sums_begun_;  // its processes are at one stage, and begin the same sums
     sums_begun_         = (sums_begun_ + 1) % 8192;
+
+    sum.messages.scatters = kind == collective::reduce_scatter;
     begin_exchanged_sum(along(over), data, n, received, sum.messages);
   }
   /// Goes on with what has arrived; whether all parts have been added up here.
@@ -320,8 +323,9 @@ public:
   template<class T>
   void finish_sum(T* data, T* received, sum_in_flight& sum) {
     this->note_needed(sum.noted);
-    call_site const& site = this->now();
-    detail::waiting const here{"all_reduce", site.operation, site.at, site.backward};
+    call_site const& site  = this->now();
+    char const* const name = sum.messages.scatters ? "reduce_scatter" : "all_reduce";
+    detail::waiting const here{name, site.operation, site.at, site.backward};
     finish_exchanged_sum(data, received, sum.messages);
     if (sum.traced != nullptr) sum.traced->until = detail::trace_log::now();
   }
