@@ -19,6 +19,7 @@ supervise, processes, program, text, folder = sys.argv[1:6]
 trainings = int(sys.argv[6]) if len(sys.argv) > 6 else 1
 folder = pathlib.Path(folder)
 limit = 120
+signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell that starts this in the background has it ignored, and what is started inherits that
 
 
 def command(name: str, steps: int) -> list[str]:
