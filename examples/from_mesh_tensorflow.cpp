@@ -741,6 +741,9 @@ void functions(process_mesh<grid>& m) {
   auto const dy = random_uniform<float, L, batch, hidden>(m, {.seed = 3});
   backward(sum(y * dy));
   auto const dw = finish(gradient(w));
+
+  //= || ||
+  auto const checked = twice(parameters(w), [&](auto const& v) { return mean(square(v * w)); }, x);
 }
 
 //# Loops

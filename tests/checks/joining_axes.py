@@ -18,10 +18,11 @@ EXCEPTIONS = {
     "io/checkpoint_parts.hpp": (1, "those that hold the same elements share them: all but the axes that split the array, "
                                    "or on which it is on one stage"),
     "io/asynchronous_saves.hpp": (1, "a save that fails on one process fails on all"),
-    "io/log.hpp": (1, "histograms: each process adds the tensors that it has"),
+    "io/log.hpp": (2, "histograms: each process adds the tensors that it has; the slowest process is one of all"),
     "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),
     "runtime/stop_on_signal.hpp": (1, "a process that is asked to stop stops all"),
+    "ops/function/twice.hpp": (1, "what differs on one process is an error on all"),
     "price/ledger.hpp": (2, "the price of that broadcast"),
 }
 FOLDERS = ["optim", "io", "nn", "ops", "tensor", "runtime", "price", "data"]
