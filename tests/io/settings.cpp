@@ -31,6 +31,8 @@ struct decay {
   }
 };
 
+bool is_named(std::string const& name) { return !name.empty(); }
+
 struct chosen_settings {
   double rate              = 1e-3;
   float clip               = 1;
@@ -39,17 +41,20 @@ struct chosen_settings {
   bool quick               = false;
   std::optional<long> seed = {};
   std::string note         = {};
-  std::string folder       = "run";
+  std::string folder       = {};
   decay after              = {};
 
   static constexpr auto settings() {
     using self = chosen_settings;
-    return std::tuple{
-        setting{"rate", &self::rate},     setting{"clip", &self::clip},
-        setting{"warmup", &self::warmup}, setting{"id", &self::id},
-        setting{"quick", &self::quick},   setting{"seed", &self::seed}.must_match(),
-        setting{"note", &self::note},     setting{"folder", &self::folder}.not_kept().may_differ(),
-        setting{"decay", &self::after}};
+    return std::tuple{setting{"rate", &self::rate},
+                      setting{"clip", &self::clip},
+                      setting{"warmup", &self::warmup},
+                      setting{"id", &self::id},
+                      setting{"quick", &self::quick},
+                      setting{"seed", &self::seed}.must_match(),
+                      setting{"note", &self::note},
+                      setting{"folder", &self::folder}.expects("a folder", is_named).not_kept().may_differ(),
+                      setting{"decay", &self::after}};
   }
 };
 
@@ -89,7 +94,7 @@ TEST_CASE("a command line sets members by their names", "[1]") {
   auto const s = read_settings<chosen_settings>(std::size(argv), argv, {.warmup = 3});
   CHECK((s.rate == 0.5 && s.quick && s.seed == 7 && s.after.kind == "line" && s.warmup == 3));
   CHECK(settings_text(s) ==
-        "rate = 0.5\nclip = 1\nwarmup = 3\nid = 1\nquick = true\nseed = 7\nnote = \nfolder = run\n"
+        "rate = 0.5\nclip = 1\nwarmup = 3\nid = 1\nquick = true\nseed = 7\nnote = \nfolder = \n"
         "decay.kind = line\ndecay.least = 0.1\n");
 }
 
@@ -130,6 +135,7 @@ TEST_CASE("a name or a value that is none is refused, with the nearest name", "[
         "64 expected the name of a setting, got '--decay.leats': did you mean '--decay.least'?");
   CHECK(refused("--warmup", "3.5") ==
         "64 expected a whole number after --warmup, got '3.5': for example --warmup 100");
+  CHECK(refused("--folder", "") == "64 expected a folder after --folder, got ''");
   CHECK(refused("--warmup") == "64 expected a whole number after --warmup, got nothing");
   CHECK(refused("--quick=maybe") ==
         "64 expected true or false after --quick, got 'maybe': for example --quick false");

@@ -209,7 +209,8 @@ void read_settings_text(S& settings, std::string_view text, std::string const& f
 
 /// Reads settings from a command line: `--rate 3e-4`, `--rate=3e-4`, of a bool `--quick` or `--quick=false`,
 /// of a struct's setting `--decay.kind cosine`. `--settings FILE` reads a file as `read_settings_text` does,
-/// where it stands: what follows overrides it. What is not named has the value of `settings`.
+/// where it stands: what follows overrides it. What is not named has the value of `settings`. After `--help`,
+/// of a setting of that name, nothing is read.
 ///
 ///     auto const chosen = meshtf::read_settings<training_settings>(argc, argv);
 ///

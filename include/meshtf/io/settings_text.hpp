@@ -91,7 +91,8 @@ MESHTF_DEFINE bound_setting const* find_setting(std::vector<bound_setting> const
   return found == all.end() ? nullptr : &*found;
 }
 
-/// A value that is there already is one, though a reader would not take it: a default may say "none".
+/// For files, which programs write: a value that is there already is one, though nobody may give it. A
+/// default may mean "none".
 MESHTF_DEFINE bool take_setting(bound_setting const& one, std::string const& value) {
   return one.take(value) || one.text() == value;
 }
@@ -213,10 +214,14 @@ MESHTF_DEFINE void read_setting_options(std::vector<bound_setting> const& all, i
     }
     if (one == nullptr)
       throw usage_error("expected the name of a setting, " + unknown_setting(all, name, "--"));
-    if (one->is_flag && !value) value = "true";
+    if (one->is_flag && !value) {
+      one->take("true");
+      if (name == "help") return;  // whatever else is there
+      continue;
+    }
     std::string const given = next(one->expected);
     std::string const usual = one->text().value_or("");
-    if (!take_setting(*one, given))
+    if (!one->take(given))
       throw usage_error("expected " + one->expected + " after --" + name + ", got '" + given + "'" +
                         (usual.empty() ? "" : ": for example --" + name + " " + usual));
   }
