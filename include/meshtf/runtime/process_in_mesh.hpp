@@ -21,6 +21,7 @@
 #include <meshtf/runtime/observer.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -267,6 +268,17 @@ MESHTF_DEFINE void process_in_mesh::say_skipped(long step, call_site const& last
                    (steps_in_a_row == 1 ? " step" : " steps in a row") + " in which they are not, to step " +
                    std::to_string(step) + ": " + seen + ": look at its data, or take a lower rate");
 }
+namespace detail {
+/// What an operation, `twice`, saw in two runs.
+MESHTF_DEFINE std::string twice_words(std::string_view what, extent index, double first, double second) {
+  auto const text = [](double x) {
+    char digits[32];
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+  };
+  return "element " + std::to_string(index) + " of its part of " + std::string{what} + " is " + text(first) +
+         " the first time and " + text(second) + " the second";
+}
+}  // namespace detail
 [[noreturn]] MESHTF_DEFINE void process_in_mesh::end_runs_differ(std::string const& seen_here) const {
   detail::waiting const here{"the comparison of two runs"};
   auto const all   = detail::said_by_each(world(), seen_here);

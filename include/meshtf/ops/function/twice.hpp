@@ -1,7 +1,6 @@
 // twice: a function forward and backward two times, to find a machine that computes wrongly.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -9,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
 #include <meshtf/plan/collective.hpp>
@@ -21,7 +19,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// "element 3 of its part of the gradient of net.w is 0.5 the first time and 0.25 the second"
+/// "element 3 of its part of the gradient of net.w is 0.5 the first time and 0.25 the second". Defined with
+/// the processes, so that a plan, which has no values, need not compile it.
 std::string twice_words(std::string_view what, extent index, double first, double second);
 
 /// The first element that two runs have not in common.
@@ -220,19 +219,6 @@ constexpr void expect_equal_runs(Machine& m, two_runs<Machine> const& runs, List
     join_all();
   }
 }
-
-#if MESHTF_DEFINES_RUNTIME
-
-MESHTF_DEFINE std::string twice_words(std::string_view what, extent index, double first, double second) {
-  auto const text = [](double x) {
-    char digits[32];
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
-  };
-  return "element " + std::to_string(index) + " of its part of " + std::string{what} + " is " + text(first) +
-         " the first time and " + text(second) + " the second";
-}
-
-#endif
 
 }  // namespace detail
 
