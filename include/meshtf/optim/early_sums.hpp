@@ -70,18 +70,27 @@ concept SumsEarly = requires { typename Machine::sum_in_flight; };
 template<class Machine>
 class early_sums {
 public:
+  /// `scatters` is for the constructor below.
   template<class... Part>
   constexpr explicit early_sums(parameter_list<Part...> const& list,
                                 wait_for_sums wait      = wait_for_sums::at_the_end,
-                                std::source_location at = std::source_location::current())
-      : early_sums(list, false, wait, at) {}
+                                std::source_location at = std::source_location::current(),
+                                bool scatters           = false)
+      : machine_(detail::machine_in(list)) {
+    constexpr bool is_narrow = detail::trains_narrow<parameter_list<Part...>>::value;
+    static_assert(!is_narrow,
+                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
+                  "cast<bfloat16>(w)");
+    if constexpr (detail::SumsEarly<Machine> && !is_narrow)
+      if (machine_ != nullptr) sums_ = machine_->template create<sums>(list, *machine_, scatters, wait, at);
+  }
   /// For the step of `opt`, whose `shard_state` has been set.
   template<class... Part, class Optimizer>
     requires std::is_class_v<Optimizer>
   constexpr early_sums(parameter_list<Part...> const& list, Optimizer const& opt,
                        wait_for_sums wait      = wait_for_sums::at_the_end,
                        std::source_location at = std::source_location::current())
-      : early_sums(list, detail::shards_state(opt), wait, at) {}
+      : early_sums(list, wait, at, detail::shards_state(opt)) {}
   early_sums(early_sums const&)     = delete;
   void operator=(early_sums const&) = delete;
   constexpr ~early_sums() {
@@ -91,18 +100,6 @@ public:
 
 private:
   using sums = detail::sums_in_backward<Machine>;
-
-  template<class... Part>
-  constexpr early_sums(parameter_list<Part...> const& list, bool scatters, wait_for_sums wait,
-                       std::source_location at)
-      : machine_(detail::machine_in(list)) {
-    constexpr bool is_narrow = detail::trains_narrow<parameter_list<Part...>>::value;
-    static_assert(!is_narrow,
-                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
-                  "cast<bfloat16>(w)");
-    if constexpr (detail::SumsEarly<Machine> && !is_narrow)
-      if (machine_ != nullptr) sums_ = machine_->template create<sums>(list, *machine_, scatters, wait, at);
-  }
 
   Machine* machine_;
   sums* sums_ = nullptr;
