@@ -10,6 +10,7 @@
 #include "small_disk.hpp"
 
 using namespace fixture;
+using files::what_it_throws;
 
 namespace {
 
@@ -59,15 +60,6 @@ constexpr void look(auto& saves) {
   saves.poll();
   saves.poll();
   saves.finish();
-}
-
-std::string what_it_throws(auto const& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return std::to_string(e.exit_status()) + " " + e.what();
-  }
-  return "nothing";
 }
 
 }  // namespace

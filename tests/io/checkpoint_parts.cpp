@@ -14,6 +14,7 @@
 #include "small_disk.hpp"
 
 using namespace fixture;
+using files::what_it_throws;
 
 namespace {
 
@@ -44,15 +45,6 @@ struct net {
     std::fill_n(b.data(), b.size, -7.0);
   }
 };
-
-std::string what_it_throws(auto const& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return std::to_string(e.exit_status()) + " " + e.what();
-  }
-  return "nothing";
-}
 
 void change(std::string const& path, std::string const& content) {
   if (boost::mpi::communicator{}.rank() == 0) files::write(path, content);

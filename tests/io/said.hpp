@@ -1,4 +1,4 @@
-// What a process writes on stderr.
+// What a call writes on stderr, and what it throws.
 #pragma once
 
 #include <cstdio>
@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <boost/mpi/communicator.hpp>
+
+#include <meshtf/core/error.hpp>
 
 #include "folder.hpp"
 
@@ -27,6 +29,16 @@ std::string said(folder const& here, F const& f) {
   close(before);
   close(file);
   return read(path);
+}
+
+/// The status and the text of the error that f() throws, or "nothing".
+std::string what_it_throws(auto const& f) {
+  try {
+    f();
+  } catch (meshtf::error const& e) {
+    return std::to_string(e.exit_status()) + " " + e.what();
+  }
+  return "nothing";
 }
 
 }  // namespace files

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <vector>
 
+#include <meshtf/io/describe_checkpoint.hpp>
+
 #include "../layout_fixture.hpp"
 #include "folder.hpp"
 #include "said.hpp"
 
 using namespace fixture;
+using files::what_it_throws;
 
 namespace {
 
@@ -59,15 +62,6 @@ bool are_equal(net<L>& a, net<L>& b) {
   return equal(a.bias, b.bias) && equal(a.mask, b.mask) && weights;
 }
 
-std::string what_it_throws(auto const& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return std::to_string(e.exit_status()) + " " + e.what();
-  }
-  return "nothing";
-}
-
 template<class F>
 void under_each(F const& f) {
   switch (boost::mpi::communicator{}.size()) {
@@ -104,6 +98,8 @@ TEST_CASE("what Hugging Face's packages wrote is read: by the index and by the f
     load(b.list(), theirs + "/" + index_file);
     CHECK(are_equal(a, expected));
     CHECK(are_equal(b, expected));
+    CHECK(describe(theirs).at("array.blocks.0.weight").starts_with("F32 ["));
+    CHECK(differences(describe(theirs), describe(theirs + "/" + index_file)).empty());
     net<L> c{m};
     auto const list = meshtf::parameters(named("b", c.bias), named("h", c.head));
     load(list, theirs, {{"blocks.0.bias", "b"}, {"head", "h"}, {"mask", ""}, {"blocks.0.weight", ""}});
