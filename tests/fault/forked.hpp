@@ -149,7 +149,7 @@ int run_job(F const& f, double seconds = 20) {
   return status;
 }
 
-/// What a process has said of its end, of those that have: the text of its exception.
+/// The text of the exception that ended a process, of those that one has ended.
 inline std::string said() {
   for (auto const& r : shared->reports)
     if (r.status != 0) return r.text;

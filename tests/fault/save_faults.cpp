@@ -2,7 +2,7 @@
 //
 // Each case saves step 3 after steps 1 and 2, or step 2 again with other values. After the fault the newest
 // checkpoint loads, with its values, the same step saves again, and nothing is left over. Status 0, and one
-// line with the number of cases. EVERY: one case of so many, drawn by a seed.
+// line with the number of cases. EVERY: one case of EVERY, drawn by a seed.
 //
 // KIND         the fault comes
 // kill         at each call of the system, the removal of step 1 among them: SIGKILL

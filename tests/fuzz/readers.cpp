@@ -124,7 +124,7 @@ std::string safetensors_of(std::string const& header, std::size_t n) {
   return bytes + header + std::string(n, '\0');
 }
 
-/// Reads all of each array that takes at most so many bytes.
+/// Reads all of each array of at most `most` bytes.
 void read_all(auto const& reader) {
   std::vector<std::vector<char>> storages;
   std::vector<meshtf::detail::stored_array> wanted;

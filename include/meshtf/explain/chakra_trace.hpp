@@ -139,7 +139,7 @@ public:
 
 private:
   struct call_in_flight {
-    double needed;  // after so many seconds of computing
+    double needed;  // in seconds of computing since the beginning
     std::uint64_t number;
   };
 
