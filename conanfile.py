@@ -44,6 +44,7 @@ class MeshtfConan(ConanFile):
             self.requires("openblas/[>=0.3.20 <0.4]")
             self.requires("zlib/[>=1.2.11 <2]")
             self.requires("jansson/[>=2.13 <3]")
+            self.requires("xxhash/[>=0.8 <1]")
         else:
             self.requires("boost/[>=1.74 <2]", options={"header_only": True})
 

@@ -2,7 +2,7 @@
 #
 #   meshtf-core      the headers: layouts, plans and prices
 #   meshtf           that, and what a program that runs links; the compiler is mpicxx, or MPI's own file is asked for too (ompi-cxx, mpich)
-#   meshtf-onednn, meshtf-jansson, meshtf-zlib, meshtf-sentencepiece   each adds an optional library: its definition, and what to link
+#   meshtf-onednn, meshtf-jansson, meshtf-zlib, meshtf-xxhash, meshtf-sentencepiece   each adds an optional library: its definition, and what to link
 #
 # They name no folder of the machine that makes them, so the installed tree may be moved. The standard and -march are the choice of who builds.
 
@@ -27,6 +27,8 @@ function(meshtf_write_pkgconfig folder)
     "Cflags: -DMESHTF_WITH_ONEDNN=1" "Libs: -ldnnl")
   meshtf_write_pc(${folder} meshtf-jansson "meshtf with jansson: checkpoints" "Requires: meshtf jansson" "Cflags: -DMESHTF_WITH_JANSSON=1")
   meshtf_write_pc(${folder} meshtf-zlib "meshtf with zlib: checksums, compressed data" "Requires: meshtf zlib" "Cflags: -DMESHTF_WITH_ZLIB=1")
+  meshtf_write_pc(${folder} meshtf-xxhash "meshtf with xxHash: fast hashes of checkpoints" "Requires: meshtf libxxhash"
+    "Cflags: -DMESHTF_WITH_XXHASH=1")
   meshtf_write_pc(${folder} meshtf-sentencepiece "meshtf with sentencepiece: a tokenizer" "Requires: meshtf sentencepiece"
     "Cflags: -DMESHTF_WITH_SENTENCEPIECE=1")
 endfunction()

@@ -85,7 +85,7 @@ class Compiler:
         the seconds that linking it and ten steps take on the clock."""
         unit = next(u for u in units if u.name == "language_model")
         libraries = ["-lboost_mpi", "-lboost_serialization", "-lopenblas", "-lmpi"]
-        libraries += [library for name, library in (("ONEDNN", "-ldnnl"), ("JANSSON", "-ljansson"), ("ZLIB", "-lz"),
+        libraries += [library for name, library in (("ONEDNN", "-ldnnl"), ("JANSSON", "-ljansson"), ("ZLIB", "-lz"), ("XXHASH", "-lxxhash"),
                                                   ("SENTENCEPIECE", "-lsentencepiece"))
                       if any(flag.startswith(f"-DMESHTF_WITH_{name}") and not flag.endswith("=0") for flag in self.flags)]
         with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ set -u
 shopt -s globstar nullglob
 cd "$1/include/meshtf" || exit 66
 
-# folder | folders of ours it may include, besides itself | what it may include of Boost, MPI, BLAS, oneDNN, xsimd, xtensor, zlib, jansson and sentencepiece
+# folder | folders of ours it may include, besides itself | what it may include of Boost, MPI, BLAS, oneDNN, xsimd, xtensor, zlib, jansson, xxHash and sentencepiece
 # A folder in a folder has the rule of the outer one: ops/reduce/ that of ops. What search/ and explain/ answer only planning.hpp includes.
 rules='
 core    |                                                    | boost/hana
@@ -19,7 +19,7 @@ explain | core plan price tensor                             | boost/hana
 kernel  | core plan                                          | boost/hana cblas dnnl xsimd xtensor xtl
 runtime | core plan price kernel                             | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl
 data    | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib sentencepiece
-io      | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson
+io      | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson xxhash
 detail  |                                                    |
 '
 allowed() {   # allowed WHAT LIST: one of the list is WHAT or begins it
@@ -41,7 +41,7 @@ for file in */**/*.hpp; do
       meshtf/*/*) below=${included#meshtf/}; allowed "${below%%/*}" "$folder $ours" || {
           echo "include/meshtf/$file:$number: $folder/ may include of ours:$ours; this is $included"; bad=1; };;
       meshtf/*) echo "include/meshtf/$file:$number: a header in a folder includes no header above the folders; this is $included"; bad=1;;
-      boost/*|mpi.h|cblas*|*openblas*|*dnnl*|xsimd/*|xtensor*|xtl/*|zlib.h|jansson.h|sentencepiece*)
+      boost/*|mpi.h|cblas*|*openblas*|*dnnl*|xsimd/*|xtensor*|xtl/*|zlib.h|jansson.h|xxhash.h|sentencepiece*)
         allowed "$included" "$others" || { echo "include/meshtf/$file:$number: $folder/ may include of the libraries:$others; this is $included"; bad=1; };;
     esac
   done < <(sed -nE '/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]/{=;s/^[^<"]*[<"]([^>"]*)[>"].*/\1/p}' "$file" | paste -d' ' - -)

@@ -23,7 +23,7 @@ unit plain
 unit also_plain
 unit compiled -DMESHTF_COMPILED
 unit also_compiled -DMESHTF_COMPILED
-for library in ONEDNN JANSSON ZLIB SENTENCEPIECE; do
+for library in ONEDNN JANSSON ZLIB XXHASH SENTENCEPIECE; do
   unit with_$library -DMESHTF_WITH_$library=1
   unit also_with_$library -DMESHTF_WITH_$library=1
   unit without_$library -DMESHTF_WITH_$library=0
@@ -53,11 +53,11 @@ for linker in '' bfd gold lld mold; do
     elif ! grep -q "$says" words; then echo "expected the linker $linker to say '$says' of $*, it says:"; cat words; failed=1
     fi
   }
-  links plain.o also_plain.o without_ONEDNN.o without_JANSSON.o without_ZLIB.o without_SENTENCEPIECE.o
+  links plain.o also_plain.o without_ONEDNN.o without_JANSSON.o without_ZLIB.o without_XXHASH.o without_SENTENCEPIECE.o
   links compiled.o also_compiled.o part.o
   refused units_with_and_without_MESHTF_COMPILED plain.o compiled.o part.o
   refused units_with_and_without_MESHTF_COMPILED plain.o part.o
-  for library in ONEDNN JANSSON ZLIB SENTENCEPIECE; do
+  for library in ONEDNN JANSSON ZLIB XXHASH SENTENCEPIECE; do
     links with_$library.o also_with_$library.o
     refused units_with_and_without_MESHTF_WITH_$library plain.o with_$library.o
     refused units_with_and_without_MESHTF_WITH_$library with_$library.o without_$library.o

@@ -244,6 +244,24 @@ TEST_CASE("one that is not finite is saved and named, and the newest that is fin
                                " to be finite as it is, got 'w'"));
 }
 
+TEST_CASE("a manifest names its hash, and each kind has the digits of others' programs", "[1]") {
+  using detail::chunk_hash;
+  CHECK(detail::chunk_hash_named("xxh3") == chunk_hash::xxh3);
+  CHECK(detail::chunk_hash_named("xxh2") == std::nullopt);
+  CHECK(!detail::is_available(chunk_hash::none));
+#if MESHTF_WITH_ZLIB
+  CHECK(detail::hash_of("123456789", 9, chunk_hash::crc32) == "cbf43926");
+#endif
+#if MESHTF_WITH_XXHASH
+  CHECK(detail::hash_of("", 0) == "2d06800538d394c2");  // as xxhsum -H3 prints it
+#endif
+  files::folder const folder;
+  net<alone> n{processes<single>()};
+  save(n.list(), {1, 0}, folder.path(), in_parts);
+  CHECK_THAT(files::read(folder / "step-00000001/manifest.json"),
+             Catch::Contains("\"hash\":\"" + std::string{name_of(detail::own_chunk_hash())} + "\""));
+}
+
 #if MESHTF_WITH_ZLIB
 TEST_CASE("a damaged part or manifest is found: the step before is loaded, and an explicit step is an error",
           "[1][4]") {

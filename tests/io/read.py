@@ -3,7 +3,7 @@
 tests/io/written.cpp on 4 processes), and compares the checkpoint in it with what must be there.
 
 The file is read as the format is published (https://github.com/huggingface/safetensors), with nothing but the standard library, and, where
-it is installed, with the package safetensors too. Exit status: 0 all is well, 1 it is not."""
+they are installed, with the packages safetensors and xxhash too. Exit status: 0 all is well, 1 it is not."""
 import array
 import itertools
 import json
@@ -14,6 +14,11 @@ import subprocess
 import sys
 import tempfile
 import zlib
+
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
 
 
 def read(path):
@@ -48,6 +53,8 @@ def read_parts(folder):
         chunks = [data[i:i + manifest["chunk"]] for i in range(0, len(data), manifest["chunk"])]
         if manifest["hash"] == "crc32":
             assert ["%08x" % zlib.crc32(chunk) for chunk in chunks] == part["hashes"], path
+        if manifest["hash"] == "xxh3" and xxhash is not None:
+            assert [xxhash.xxh3_64_hexdigest(chunk) for chunk in chunks] == part["hashes"], path
         held, _ = read(path)
         for entry in part["arrays"]:
             array, whole = manifest["arrays"][entry["array"]], wholes[entry["array"]]

@@ -18,6 +18,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/box_range.hpp>
+#include <meshtf/io/chunk_hash.hpp>
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/runtime/locked_file.hpp>
 
@@ -56,10 +57,6 @@ struct stored_array {
 
 /// "part-00000-of-00004.safetensors"
 std::string part_name(int rank, int size);
-
-/// "crc32", or "none" without zlib.
-std::string_view name_of_hash();
-std::string hash_of(void const* bytes, std::size_t n);
 
 /// What a manifest says of a part: its length, the hash of each chunk, and which elements of which arrays
 /// follow one another from byte `data`.
@@ -115,20 +112,6 @@ MESHTF_DEFINE std::string part_name(int rank, int size) {
   return name;
 }
 
-MESHTF_DEFINE std::string_view name_of_hash() {
-#if MESHTF_WITH_ZLIB
-  return "crc32";
-#else
-  return without_zlib;
-#endif
-}
-
-MESHTF_DEFINE std::string hash_of(void const* bytes, std::size_t n) {
-  checksum sum;
-  sum.add(bytes, n);
-  return sum.text();
-}
-
 [[noreturn]] MESHTF_DEFINE void throw_not_written(std::string const& path, int reason) {
   throw unavailable("expected to write " + path + ", got: " + std::strerror(reason) +
                     (reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? ": make room" : "") +
@@ -156,6 +139,7 @@ public:
       from += done;
       n -= static_cast<std::size_t>(done);
     }
+    start_writing();
   }
   void finish() {
     // EINVAL: the file system does not support it
@@ -169,12 +153,25 @@ public:
   std::uint64_t written() const { return written_; }
 
 private:
+  /// Has the disk begin while the next bytes are hashed and copied: `fsync` would wait for all of it.
+  void start_writing() {
+#ifdef SYNC_FILE_RANGE_WRITE
+    constexpr std::uint64_t enough = std::uint64_t{8} << 20;
+    if (written_ - started_ < enough) return;
+    // a failure is no error: `fsync` reports what matters
+    ::sync_file_range(file_.number(), static_cast<off_t>(started_), static_cast<off_t>(written_ - started_),
+                      SYNC_FILE_RANGE_WRITE);
+    started_ = written_;
+#endif
+  }
+
   std::string path_;
   file_descriptor file_;
   std::uint64_t written_ = 0;
+  std::uint64_t started_ = 0;
 };
 
-/// Collects bytes until there is a chunk, which it hashes and writes.
+/// Collects bytes until there is a chunk, which it hashes and writes. Whole chunks are not copied.
 class chunk_writer {
 public:
   explicit chunk_writer(std::string const& path) : file_{path} {
@@ -182,6 +179,12 @@ public:
   }
   void add(char const* from, std::uint64_t n) {
     while (n > 0) {
+      if (chunk_.empty() && n >= chunk_bytes) {
+        put(from, static_cast<std::size_t>(chunk_bytes));
+        from += chunk_bytes;
+        n -= chunk_bytes;
+        continue;
+      }
       auto const part = std::min<std::uint64_t>(n, chunk_bytes - chunk_.size());
       chunk_.insert(chunk_.end(), from, from + part);
       from += part;
@@ -198,9 +201,12 @@ public:
 
 private:
   void flush() {
-    hashes_.push_back(hash_of(chunk_.data(), chunk_.size()));
-    file_.write(chunk_.data(), chunk_.size());
+    put(chunk_.data(), chunk_.size());
     chunk_.clear();
+  }
+  void put(char const* bytes, std::size_t n) {
+    hashes_.push_back(hash_of(bytes, n));
+    file_.write(bytes, n);
   }
 
   new_file file_;
@@ -288,7 +294,7 @@ MESHTF_DEFINE std::string manifest_text(manifest_head const& head, std::vector<s
   put(root.get(), "layout", made(json_string(head.layout.c_str())));
   put(root.get(), "configuration",
       made(json_string(hash_of(arrays_text.data(), arrays_text.size()).c_str())));
-  put(root.get(), "hash", made(json_string(std::string{name_of_hash()}.c_str())));
+  put(root.get(), "hash", made(json_string(std::string{name_of(own_chunk_hash())}.c_str())));
   put(root.get(), "chunk", number_as_json(chunk_bytes));
   put(root.get(), "metadata", std::move(about));
   put(root.get(), "arrays", std::move(list));
@@ -303,7 +309,7 @@ MESHTF_DEFINE std::string manifest_text(manifest_head const& head, std::vector<s
 MESHTF_DEFINE bool has_part(std::string const& path, part_record const& part) {
   file_descriptor const file{path, O_RDONLY | O_NONBLOCK};
   struct stat about{};
-  if (name_of_hash() == without_zlib || !file || ::fstat(file.number(), &about) != 0 ||
+  if (!is_available(own_chunk_hash()) || !file || ::fstat(file.number(), &about) != 0 ||
       static_cast<std::uint64_t>(about.st_size) != part.bytes)
     return false;
   std::vector<char> chunk(static_cast<std::size_t>(chunk_bytes));

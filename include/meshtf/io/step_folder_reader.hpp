@@ -12,6 +12,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/box_range.hpp>
+#include <meshtf/io/chunk_hash.hpp>
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/io/step_folder.hpp>
 #include <meshtf/runtime/locked_file.hpp>
@@ -91,7 +92,7 @@ private:
   std::vector<safetensors_array> arrays_;
   std::vector<part_record> parts_;
   std::uint64_t chunk_ = 0;
-  bool hashed_         = false;
+  chunk_hash hash_     = chunk_hash::none;
 };
 
 #if MESHTF_DEFINES_RUNTIME
@@ -124,8 +125,8 @@ public:
       if (n == 0) of_.throw_damaged(path_, "to have " + std::to_string(part_.bytes) + " bytes", "fewer");
       got += static_cast<std::size_t>(n);
     }
-    if (!of_.hashed_) return;
-    if (auto const found = hash_of(chunk_.data(), chunk_.size()); found != part_.hashes[k])
+    if (!is_available(of_.hash_)) return;
+    if (auto const found = hash_of(chunk_.data(), chunk_.size(), of_.hash_); found != part_.hashes[k])
       of_.throw_damaged(path_,
                         "to have the hash " + part_.hashes[k] + " from byte " + std::to_string(at) +
                             ", as its manifest says",
@@ -178,9 +179,10 @@ MESHTF_DEFINE step_folder_reader::step_folder_reader(std::string folder, std::st
   if (!json_is_object(root.get())) throw_manifest("JSON", spelled_text(std::string_view{failure.text}));
   auto const expected = text_in(root.get(), "manifest_hash");
   auto const hash     = text_in(root.get(), "hash");
-  if (hash != "crc32" && hash != without_zlib) throw_manifest("hashes called crc32", spelled_text(hash));
-  hashed_ = hash == name_of_hash() && hash != without_zlib;
-  if (auto const found = hash_of(manifest.data(), at); hashed_ && found != expected)
+  auto const kind     = chunk_hash_named(hash);
+  if (!kind) throw_manifest("hashes called xxh3, crc32 or none", spelled_text(hash));
+  hash_ = *kind;
+  if (auto const found = hash_of(manifest.data(), at, hash_); is_available(hash_) && found != expected)
     throw_manifest("the hash " + spelled_text(expected) + ", which it names", found);
   parse(root.get());
 }
@@ -319,7 +321,7 @@ MESHTF_DEFINE part_record::entry step_folder_reader::parsed_entry(json_t* value,
 MESHTF_DEFINE void step_folder_reader::verify(std::size_t first, std::size_t step) const {
   for (std::size_t i = first; i < parts_.size(); i += step) {
     chunks part{*this, i};
-    for (std::size_t k = 0; hashed_ && k < part.count(); ++k) part.load(k);
+    for (std::size_t k = 0; is_available(hash_) && k < part.count(); ++k) part.load(k);
   }
 }
 

@@ -58,6 +58,11 @@ MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_ZLIB, on)
 #else
 MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_ZLIB, off)
 #endif
+#if defined(MESHTF_WITH_XXHASH) && MESHTF_WITH_XXHASH
+MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_XXHASH, on)
+#else
+MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_XXHASH, off)
+#endif
 #if defined(MESHTF_WITH_SENTENCEPIECE) && MESHTF_WITH_SENTENCEPIECE
 MESHTF_UNITS_AGREE(meshtf_units_with_and_without_MESHTF_WITH_SENTENCEPIECE, on)
 #else

@@ -38,6 +38,7 @@ class Meshtf(CMakePackage):
         depends_on("zlib-api")
         depends_on("onednn", when="+onednn")
         depends_on("jansson", when="+checkpoints")
+        depends_on("xxhash@0.8:", when="+checkpoints")
         depends_on("sentencepiece", when="+sentencepiece")
 
     conflicts("%gcc@:11", msg="meshtf needs g++ 12: C++20 in constant evaluation")
