@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$folder" || exit 69
 read -ra flags <<<"$(mpicxx --showme:compile) $(mpicxx --showme:link)"
 clang++-19 -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DMESHTF_LIBFUZZER -DMESHTF_WITH_JANSSON=1 -DMESHTF_WITH_ZLIB=1 \
-  -DOMPI_SKIP_MPICXX -I"$root/include" "${flags[@]}" "$root/tests/fuzz/readers.cpp" -o "$folder/fuzz_safetensors" -lboost_mpi -lboost_serialization -ljansson -lz || exit 70
+  -DMESHTF_WITH_XXHASH=1 -DOMPI_SKIP_MPICXX -I"$root/include" "${flags[@]}" "$root/tests/fuzz/readers.cpp" -o "$folder/fuzz_safetensors" -lboost_mpi -lboost_serialization -ljansson -lz -lxxhash || exit 70
 failed=0
 for kind in safetensors idx text pieces options manifest index; do
   [ $kind = safetensors ] || ln -sf fuzz_safetensors "$folder/fuzz_$kind"
