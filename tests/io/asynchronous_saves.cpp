@@ -169,6 +169,27 @@ TEST_CASE("an asynchronous save that fails on one process is an error on all whe
   });
 }
 
+TEST_CASE("another save in the folder of one that is under way is refused on all processes", "[1][2][4]") {
+  files::folder const folder;
+  on_these_processes([&]<Layout L>(machine<L>& m) {
+    net<L> n{m};
+    asynchronous_saves saves{m};
+    saves.save(n.list(), n.opt, {1, 0}, folder / "run");
+    for (bool const in_parts : {false, true})
+      CHECK_THAT(
+          what_it_throws([&] { save(n.list(), n.opt, {2, 0}, folder / "run/", {.in_parts = in_parts}); }),
+          Catch::StartsWith("64 expected no other save in " + folder / "run/" +
+                            " while one is under way, got ") &&
+              Catch::Contains("step-00000001.tmp-") &&
+              Catch::Contains(": call finish() of its asynchronous_saves first"));
+    save(n.list(), n.opt, {2, 0}, folder / "beside");
+    saves.finish();
+    save(n.list(), n.opt, {2, 0}, folder / "run", {.in_parts = true});
+    CHECK(load(n.list(), n.opt, folder / "run").step == 2);
+    m.world().barrier();
+  });
+}
+
 TEST_CASE("an asynchronous save that nobody has asked for is not there, and the next save clears it away",
           "[1][2][4]") {
   files::folder const folder;

@@ -247,8 +247,7 @@ struct running_save_on {
 /// What it has left, the next save in the folder removes.
 ///
 /// A process needs memory for a second copy of what it writes, which is kept from one save to the next. While
-/// a save is under way nothing else may save in its folder: it would take the unfinished one for what an
-/// earlier job has left, and remove it.
+/// a save is under way any other save in its folder is a `usage_error` on all processes.
 template<class Machine>
   requires requires { typename Machine::mesh_type; }
 class asynchronous_saves {

@@ -57,7 +57,26 @@ struct checkpoint_path {
   std::vector<std::string> left_over;  // by saves that were cut off
 };
 
-/// Makes the folder if it does not exist, and takes its lock for this process.
+/// Says that this process is writing an unfinished checkpoint, as long as it lives: no other save may take it
+/// for what an earlier job has left.
+class under_way {
+public:
+  /// `path`: of the unfinished folder, whose name is unique.
+  explicit under_way(std::string const& path);
+  under_way(under_way const&)            = delete;
+  under_way& operator=(under_way const&) = delete;
+  ~under_way();
+
+  /// Whether one of this process has the name that `path` ends with.
+  static bool has(std::string const& path);
+
+private:
+  static std::vector<std::string>& names();
+  std::string name_;
+};
+
+/// Makes the folder if it does not exist, and takes its lock for this process. Errors: `usage_error` if this
+/// process is saving in it already.
 checkpoint_path find_checkpoint_path(std::string const& folder, std::uint64_t step, bool in_parts = false);
 
 /// What a folder of parts is called until it is complete: its name, this, and 16 hexadecimal digits.
@@ -175,6 +194,22 @@ MESHTF_DEFINE void remove_left_over(std::string const& folder, std::string const
   else if (folder_locks::of_this_process().has(folder)) remove_folder(path);
 }
 
+MESHTF_DEFINE std::vector<std::string>& under_way::names() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+MESHTF_DEFINE under_way::under_way(std::string const& path) : name_{path.substr(path.rfind('/') + 1)} {
+  names().push_back(name_);
+}
+
+MESHTF_DEFINE under_way::~under_way() { std::erase(names(), name_); }
+
+MESHTF_DEFINE bool under_way::has(std::string const& path) {
+  auto const& all = names();
+  return std::find(all.begin(), all.end(), path.substr(path.rfind('/') + 1)) != all.end();
+}
+
 MESHTF_DEFINE checkpoint_path find_checkpoint_path(std::string const& folder, std::uint64_t step,
                                                    bool in_parts) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
@@ -190,6 +225,10 @@ MESHTF_DEFINE checkpoint_path find_checkpoint_path(std::string const& folder, st
       throw unavailable{e.what()};  // who saves asks for no input
     }
   }();
+  for (auto const& path : found.left_over)
+    if (under_way::has(path))
+      throw usage_error("expected no other save in " + folder + " while one is under way, got " + path +
+                        ": call finish() of its asynchronous_saves first");
   if (!there.empty() && there.back().step > step)
     throw usage_error("expected " + folder +
                       " to hold no checkpoint later than the one to be saved, of step " +

@@ -123,8 +123,9 @@ private:
   parts_to_save what_;
   std::string path_;
   std::string unfinished_;
-  std::string record_;                // what the manifest says of this part
-  std::vector<std::string> records_;  // of all parts, on process 0
+  std::optional<under_way> under_way_;  // on process 0
+  std::string record_;                  // what the manifest says of this part
+  std::vector<std::string> records_;    // of all parts, on process 0
   int rank_;
   int size_;
   bool taken_ = false;
@@ -224,6 +225,7 @@ MESHTF_DEFINE std::array<std::int64_t, 2> parts_save::begin() {
   if (::mkdir(to_make.c_str(), 0777) != 0)
     throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
   unfinished_ = to_make;
+  under_way_.emplace(unfinished_);
   return {job, ::stat(path_.c_str(), &about) == 0 ? 1 : 0};
 }
 
