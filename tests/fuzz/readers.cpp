@@ -1,5 +1,5 @@
 // What reads files and command lines, given any bytes: it accepts them or refuses them with a sentence, and
-// neither crashes nor takes much memory.
+// neither crashes nor takes at once more than four times the memory of the file.
 //
 //   readers KIND FILE...   reads each file as KIND: safetensors, idx, text, pieces, options, manifest, index
 //
@@ -11,10 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <jansson.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,6 +28,26 @@
 #include <meshtf/io/step_folder_reader.hpp>
 
 #include "../../examples/language_model_options.hpp"
+
+namespace {
+
+/// The most bytes that were asked for at once.
+std::size_t most_at_once = 0;
+
+void* allocated(std::size_t n) {
+  if (n > most_at_once) most_at_once = n;
+  return std::malloc(n > 0 ? n : 1);
+}
+
+}  // namespace
+
+void* operator new(std::size_t n) {
+  void* const memory = allocated(n);
+  if (memory == nullptr) throw std::bad_alloc{};
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -187,17 +209,22 @@ void read_index(std::string_view bytes) {
   read_all(reader);
 }
 
+constexpr std::size_t tables  = std::size_t{1} << 14;        // of jansson, and messages
+constexpr std::size_t reading = (std::size_t{1} << 20) + 1;  // a buffer for the next bytes of a file
+
 struct kind {
   std::string_view name;
   void (*read)(std::string_view bytes);
+  std::size_t fixed  = tables;  // the most bytes at once that no file decides
+  std::size_t packed = 1;       // the most bytes that one of the file stands for
 };
-constexpr kind kinds[]{{"safetensors", read_safetensors},
-                       {"idx", read_idx},
-                       {"text", read_text},
+constexpr kind kinds[]{{"safetensors", read_safetensors, reading},
+                       {"idx", read_idx, reading, 1032},  // of deflate
+                       {"text", read_text, reading},
                        {"pieces", read_pieces},
                        {"options", read_options},
                        {"manifest", read_manifest},
-                       {"index", read_index}};
+                       {"index", read_index, reading}};
 
 kind const* kind_of(std::string_view name) {
   for (auto const& k : kinds)
@@ -207,8 +234,19 @@ kind const* kind_of(std::string_view name) {
   std::exit(64);
 }
 
-/// Whether the bytes were accepted. Whatever is thrown but the library's errors ends the program.
+/// Whether the bytes were accepted. Whatever is thrown but the library's errors ends the program, and so does
+/// too much memory.
 bool accepts(kind const& k, std::string_view bytes) {
+  struct limit {
+    std::size_t most;
+    ~limit() {
+      if (most_at_once <= most) return;
+      std::fprintf(stderr, "expected at most %zu bytes to be asked for at once, got %zu\n", most,
+                   most_at_once);
+      std::abort();
+    }
+  } const here{4 * bytes.size() * k.packed + k.fixed};
+  most_at_once = 0;
   try {
     k.read(bytes);
     return true;
@@ -227,6 +265,7 @@ kind const* chosen = nullptr;
 }
 
 extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+  json_set_alloc_funcs(allocated, std::free);
   chosen = kind_of((*argv)[0]);
   return 0;
 }
@@ -238,6 +277,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
 #else
 
 int main(int argc, char** argv) {
+  json_set_alloc_funcs(allocated, std::free);
   auto const& k = *kind_of(argc > 1 ? argv[1] : "nothing");
   int accepted  = 0;
   for (int i = 2; i < argc; ++i) {
