@@ -3,7 +3,8 @@
 is right: supervise.py SUPERVISE PROCESSES PROGRAM TEXT FOLDER [TRAININGS]
 
 Each of TRAININGS trainings (1 if not said) has four kills of a random process at a random time: after a newer checkpoint, or, the second of
-them, while the job starts. Then: told to end by TERM, INT and USR1 it saves first, and the same command goes on.
+them, while the job starts. Then: told to end by TERM, INT and USR1 it saves first, and the same command goes on. With several TRAININGS also:
+a launcher that hangs.
 Exit status: 0, or 1 with what is wrong."""
 import json
 import os
@@ -143,3 +144,22 @@ for options, arguments, status, words in (
     if out.returncode != status or words not in out.stderr.decode():
         sys.exit(f"expected status {status} and '{words}' of {options} {arguments}, got {out.returncode} and\n{out.stderr.decode()}")
 print("it ends where no restart helps")
+
+# A launcher that hangs without a process, as Open MPI's did once while a job was started again. It takes a minute.
+if trainings > 1:
+    hung = folder / "hung"
+    hung.mkdir()
+    launcher = hung / "mpirun"
+    launcher.write_text(f"""#!/bin/bash
+[ ! -e {hung}/once ] || exec {shutil.which("mpirun")} "$@"
+touch {hung}/once
+mkfifo {hung}/pipe
+read -r <>{hung}/pipe
+""")
+    launcher.chmod(0o755)
+    out = subprocess.run([supervise, "--checkpoints", str(hung), "2", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=limit,
+                         env={**os.environ, "PATH": f"{hung}:{os.environ['PATH']}"})
+    words = "expected 2 processes, got an mpirun that has had none for 60 s and does not end"
+    if out.returncode != 0 or words not in out.stderr.decode():
+        sys.exit(f"expected status 0 and '{words}', got {out.returncode} and\n{out.stderr.decode()}")
+    print("a launcher without processes is ended, and the job started again")
