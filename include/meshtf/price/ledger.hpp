@@ -192,6 +192,10 @@ public:
     this->note_collective(collective::neighbours, reduction::sum, element_of<T>, n, over.set());
   }
   template<class T>
+  constexpr void exchange_in_pairs(T const*, T*, extent n, axis_list const& over, extent) {
+    this->note_collective(collective::permute, reduction::sum, element_of<T>, n, over.set());
+  }
+  template<class T>
   constexpr void exclusive_scan(reduction op, T, T*, extent n, axis_list const& over, bool) {
     if (this->idles()) return;
     T* const buffer = take<T>(n);

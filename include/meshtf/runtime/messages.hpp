@@ -223,6 +223,17 @@ public:
                                      neighbour(over, -distance, wraps), n);
   }
 
+  /// A dimension is split over the axes `over`, into a power of two of parts. Each process and the one whose
+  /// part has another bit `distance` in its number send each other the n elements at `x`; they arrive at `z`.
+  template<class T>
+  void exchange_in_pairs(T const* x, T* z, extent n, axis_list const& over, extent distance) {
+    if (this->idles()) return;
+    auto const span    = begin_collective<T>(collective::permute, reduction::sum, n, over.set());
+    auto const part    = place().part_of(over) ^ distance;
+    auto const partner = static_cast<int>(rank_of_part(over, part, axis_sizes<M>));
+    meshtf::permute(along(over.set()), x, partner, z, partner, n);
+  }
+
   /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the
   /// parts before this process's own have there, joined, or after it (`from_end`). Where there is none, it
   /// becomes `identity`.

@@ -1,0 +1,102 @@
+// reproducible: a step whose loss and gradients have the same bits on 1, 2, 4 and more processes.
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/ops/function/accumulate.hpp>
+#include <meshtf/ops/function/block_of.hpp>
+#include <meshtf/ops/function/block_tree.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+[[noreturn]] inline void throw_gradients_before() {
+  throw software_error(
+      "reproducible expects parameters without gradients, since it adds up those of its blocks alone, got "
+      "some of an earlier backward: let the optimizer step, or call zero_gradients, before");
+}
+
+template<class List>
+constexpr void expect_no_gradients(List const& list) {
+  list.for_each([](auto& w) {
+    if (w.slot().sum) throw_gradients_before();
+  });
+}
+
+/// The passes of this process's blocks, and the sums over all blocks.
+template<class Blocks, class Machine, class List, class F>
+constexpr auto joined_blocks(Machine& m, List const& list, F const& step, std::source_location at) {
+  using loss_type = std::remove_cvref_t<decltype(stop_gradient(step(extent{0})))>;
+  using number    = typename loss_type::element_type;
+  counting_step<F> counting{step};
+  block_tree<Machine> tree{m, Blocks::own, count_in(list)};
+  extent const first = first_block<Blocks>(m);
+  for (extent i = first; i < first + Blocks::own; ++i) {
+    auto const loss = gone_back(counting(i), true);
+    counting.expect_equal_counts();
+    m.begin_operation("reproducible", at);
+    tree.add_block(loss.handle(), list);
+  }
+  tree.join_processes(Blocks::batch.over, Blocks::parts);
+  tree.give_gradients(list);
+  return loss_type{m, tree.template take_number<number>()};
+}
+
+}  // namespace detail
+
+/// Calls `step(i)` for the blocks `i` of a batch that this process has; all processes together have all. A
+/// block is `Block::size` neighbours along `Batch`, which `block_of<Batch, Block>(x, i)` takes; there are 1,
+/// 2, 4, 8 and so on of them. `step` returns a loss, a tensor without dimensions, of which `backward` is
+/// called before the next. Returns the sum of the losses of all blocks, as data.
+///
+///     auto loss = reproducible<batch, block>(net.parameters(), [&](extent i) {
+///       return mean(net.loss(block_of<batch, block>(ids, i))) / 8;   // of 8 blocks
+///     });
+///     opt.step(net.parameters());
+///
+/// Loss and gradients have the same bits on any power of two of processes up to the number of blocks, and on
+/// any number of threads: a process computes its blocks alone, one after the other, and what they leave is
+/// added up by a tree over the blocks. Then each gradient is whole on all processes, so the optimizer sends
+/// none, and elementwise steps leave the same weights and state, sharded or not. Give random operations the
+/// number of the block: `{.seed = run, .stream = step * blocks + i}`.
+///
+/// Of n processes, each sends log2(n) times the bytes of the gradients (an all-reduce: 2 (n - 1) / n times),
+/// and holds up to log2(own blocks) + 1 gradients of each parameter. The list has all parameters that the
+/// step trains: gradients of others are those of this process's blocks alone.
+///
+/// Errors: `rule_besides_batch` unless the layout splits the batch alone; those of `block_of`;
+/// `software_error` if a parameter has a gradient before, and as `accumulate`.
+/// Source: Demmel, Nguyen, Parallel Reproducible Summation (2015), section 1, for the fixed tree.
+template<Dimension Batch, Dimension Block, class... Part, class F>
+constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
+                            std::source_location at = std::source_location::current()) {
+  using loss_type = decltype(step(extent{0}));
+  if constexpr (detail::AnyRejected<loss_type>) {
+    return detail::rejected{};
+  } else {
+    using layout  = actual<typename loss_type::layout_type>;
+    using verdict = reproducible_verdict<layout, Batch, Block>;
+    static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
+    if constexpr (!accepted<verdict>) {
+      return detail::rejected{};
+    } else {
+      auto& m = detail::machine_of(list, "reproducible");
+      m.must_know(joining_axes<typename layout::mesh_type>);
+      detail::expect_no_gradients(list);
+      try {
+        return detail::joined_blocks<batch_blocks<layout, Batch, Block>>(m, list, step, at);
+      } catch (...) {
+        zero_gradients(list);
+        throw;
+      }
+    }
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,213 @@
+// reproducible: loss, weights and optimizer state have the bits of one process on 2 and 4, at the promised
+// price; with dropout, clipping, sharded state, and on several threads.
+// test: processes 1 2 4
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../../pipeline/on_stages.hpp"
+
+#include <meshtf/kernel/parallel.hpp>
+#include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/self_attention.hpp>
+#include <meshtf/ops/function/reproducible.hpp>
+
+namespace {
+
+using namespace meshtf;
+using boost::mpi::communicator;
+using pipelines::alone;
+using pipelines::elements;
+using pipelines::processes;
+
+struct batch : dim<16> {};
+struct block : dim<2> {};
+inline constexpr int blocks = 8;
+struct length : dim<7> {};
+struct vocab : dim<29> {};
+struct width : dim<18> {};
+struct heads : dim<3> {};
+struct key : dim<6> {};
+struct hidden : dim<37> {};
+
+template<int N>
+struct line : axis<N> {};
+template<int N>
+struct on_line : mesh<line<N>> {};
+/// The batch is in N parts.
+template<int N>
+struct data : layout<on_line<N>, split<batch, line<N>>> {};
+
+/// A language model of one block, with dropout.
+template<Layout L>
+struct language_model {
+  nn::embedding<float, L, vocab, width> tokens;
+  nn::layer_norm<float, L, width> norm;
+  nn::self_attention<float, L, length, width, heads, key> attention;
+  nn::linear<float, L, width, hidden> up;
+  nn::linear<float, L, hidden, width> down;
+
+  constexpr explicit language_model(machine<L>& m) : language_model(m, nn::streams{5}) {}
+
+  constexpr auto loss(auto const& ids, auto const& next, std::uint64_t stream) const {
+    auto const key_of = [stream](std::uint64_t use) {
+      return random_key{.seed = 9, .stream = 3 * stream + use};
+    };
+    auto const x      = tokens(ids);
+    auto const n      = norm(x);
+    auto const a      = attention(n, {.causal = true, .dropout = 0.1, .random = key_of(0)});
+    auto const y      = x + dropout(a, 0.1, key_of(1));
+    auto const h      = gelu(up(norm(y)));
+    auto const z      = y + dropout(down(h), 0.1, key_of(2));
+    auto const scores = tokens.logits(z);
+    return mean(softmax_cross_entropy<vocab>(scores, next));
+  }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("tokens", tokens), named("norm", norm), named("attention", attention),
+                              named("up", up), named("down", down));
+  }
+
+private:
+  constexpr language_model(machine<L>& m, nn::streams seeds)
+      : tokens{m, normal{seeds.next(), 0.3}},
+        norm{m},
+        attention{m, seeds, 0.3, 0.3},
+        up{m, normal{seeds.next(), 0.3}},
+        down{m, normal{seeds.next(), 0.3}} {}
+};
+
+/// The perceptron: [batch, width] to a class of `vocab`.
+template<Layout L>
+struct perceptron {
+  nn::linear<float, L, width, hidden> first;
+  nn::linear<float, L, hidden, vocab> second;
+
+  constexpr explicit perceptron(machine<L>& m) : first{m, he_normal{1}}, second{m, he_normal{2}} {}
+  constexpr auto loss(auto const& x, auto const& labels, std::uint64_t) const {
+    auto const h      = relu(first(x));
+    auto const scores = second(h);
+    return mean(softmax_cross_entropy<vocab>(scores, labels));
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("first", first), named("second", second)); }
+};
+
+enum class clipping { none, before_the_step, within_the_step };
+struct options {
+  clipping clips = clipping::none;
+  bool shards    = false;
+};
+
+/// Steps on the same batch. The model says what it learns from.
+template<template<class> class Model, Layout L, options Options = options{}>
+struct training {
+  machine<L>& m;
+  Model<L> model;
+  adamw opt{1e-2};
+  std::uint64_t steps = 0;
+
+  constexpr explicit training(machine<L>& on) : m{on}, model{on} {
+    opt.shard_state = Options.shards;
+    if (Options.clips == clipping::within_the_step) opt.max_norm = 0.5;
+  }
+
+  constexpr auto step() {
+    if constexpr (requires { model.tokens; })
+      return step_on(argmax<vocab>(random_normal<float, L, batch, length, vocab>(m, {3})),
+                     argmax<vocab>(random_normal<float, L, batch, length, vocab>(m, {4})));
+    else
+      return step_on(random_normal<float, L, batch, width>(m, {3}),
+                     argmax<vocab>(random_normal<float, L, batch, vocab>(m, {4})));
+  }
+
+private:
+  constexpr auto step_on(auto const& x, auto const& y) {
+    std::uint64_t const now = steps++;
+    auto loss               = reproducible<batch, block>(model.parameters(), [&](extent i) {
+      return model.loss(block_of<batch, block>(x, i), block_of<batch, block>(y, i),
+                                      now * blocks + static_cast<std::uint64_t>(i)) /
+             float{blocks};
+    });
+    if constexpr (Options.clips == clipping::before_the_step) clip_by_global_norm(model.parameters(), 0.5);
+    opt.step(model.parameters());
+    return loss;
+  }
+};
+
+/// What training leaves: losses, weights, and the optimizer's arrays, of which a process may have a part.
+struct outcome {
+  std::vector<float> losses;
+  std::vector<std::vector<float>> weights;
+  struct part {
+    std::vector<float> elements;
+    extent first = 0;
+  };
+  std::vector<part> state;
+};
+
+template<class Training>
+void add_what_is_left(outcome& seen, Training& t) {
+  t.model.parameters().for_each([&](auto const& w) {
+    seen.weights.push_back(elements(w));
+    t.opt.for_each_array(w, [&](char const*, auto const& handle, replica_parts const& parts) {
+      extent const rank    = parts.count == 1 ? 0 : t.m.rank_along(parts.over);
+      float const* const x = handle->data();
+      seen.state.push_back({{x, x + parts.local_extent(rank)}, parts.first(rank)});
+    });
+  });
+}
+
+template<template<class> class Model, Layout L, options Options>
+outcome trained(process_mesh<typename L::mesh_type>& m, int steps) {
+  training<Model, L, Options> t{m};
+  outcome seen;
+  for (int i = 0; i < steps; ++i) {
+    auto const loss = t.step();
+    seen.losses.push_back(loss.value());
+  }
+  add_what_is_left(seen, t);
+  return seen;
+}
+
+bool same_bits(float const* x, float const* y, std::size_t n) {
+  return std::memcmp(x, y, n * sizeof(float)) == 0;
+}
+
+void expect_same(outcome const& own, outcome const& truth) {
+  CHECK(same_bits(own.losses.data(), truth.losses.data(), truth.losses.size()));
+  REQUIRE(own.weights.size() == truth.weights.size());
+  for (std::size_t i = 0; i < truth.weights.size(); ++i)
+    CHECK(same_bits(own.weights[i].data(), truth.weights[i].data(), truth.weights[i].size()));
+  REQUIRE(own.state.size() == truth.state.size());
+  CHECK(!own.state.empty());
+  for (std::size_t i = 0; i < truth.state.size(); ++i) {
+    auto const& part = own.state[i];
+    CHECK(same_bits(part.elements.data(), truth.state[i].elements.data() + part.first, part.elements.size()));
+  }
+}
+
+template<template<class> class Model, options Options, int N>
+void check_on() {
+  auto const truth = trained<Model, data<1>, Options>(processes<on_line<1>>(alone()), 20);
+  CHECK(truth.losses.back() < truth.losses.front());
+  expect_same(trained<Model, data<N>, Options>(processes<on_line<N>>(), 20), truth);
+}
+
+template<template<class> class Model, options Options = options{}>
+void check() {
+  switch (communicator{}.size()) {
+    case 1: check_on<Model, Options, 1>(); break;
+    case 2: check_on<Model, Options, 2>(); break;
+    case 4: check_on<Model, Options, 4>(); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a perceptron has the same bits on 1, 2 and 4 processes") { check<perceptron>(); }
+
+TEST_CASE("a language model with dropout has the same bits on 1, 2 and 4 processes") {
+  check<language_model>();
+}
