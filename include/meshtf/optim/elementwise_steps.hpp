@@ -173,7 +173,7 @@ private:
     using Machine = machine<L>;
 
   public:
-    enum class phase { inspect, collect, add_to_norm, scale, measure, update, drop };
+    enum class phase { inspect, ask, collect, add_to_norm, scale, measure, update, drop };
 
     constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t max_parameters)
         : own_(own),
@@ -189,9 +189,7 @@ private:
     constexpr bool take(detail::trained_list<Machine, step> const& all) {
       if constexpr (Machine::computes)
         if (skips_ && own_.skips_.next_is_last(own_.skip_if_not_finite)) go(all, phase::inspect);
-      go(all, phase::collect);
-      sent_.send();
-      if ((clips_ || skips_) && !is_finite_and_clipped(all)) return false;
+      if (!(clips_ || skips_ ? collect_and_clip(all) : collect_all(all))) return false;
       if constexpr (by_norms) measure(all);
       go(all, phase::update);
       sent_.send();
@@ -206,6 +204,10 @@ private:
       if (w.listed_before || !w.gradient.sum) return;
       if constexpr (Machine::computes)
         if (phase_now == phase::inspect) return inspect(w);
+      if (phase_now == phase::ask) {
+        whole_ = whole_ && w.gradient.of_blocks;
+        return;
+      }
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
       switch (phase_now) {
         case phase::collect:
@@ -219,6 +221,7 @@ private:
           return;
         case phase::update: return update(w, s);
         case phase::inspect:
+        case phase::ask:
         case phase::drop: break;
       }
     }
@@ -236,12 +239,26 @@ private:
       all.visit(*this, phase_now);
     }
 
-    /// The norm of the gradients decides whether the step is skipped, and how much they are scaled.
-    constexpr bool is_finite_and_clipped(detail::trained_list<Machine, step> const& all) {
+    constexpr bool collect_all(detail::trained_list<Machine, step> const& all) {
+      go(all, phase::collect);
+      sent_.send();
+      return true;
+    }
+    /// Gradients that `reproducible` left are measured before they are cut into parts: so the bits of the
+    /// norm do not depend on the number of parts.
+    constexpr bool collect_and_clip(detail::trained_list<Machine, step> const& all) {
+      whole_ = own_.shard_state;
+      if (whole_) go(all, phase::ask);
+      if (!whole_) collect_all(all);
       norm_type sum{machine_, all.listed(), skips_};
       norm_ = &sum;
-      go(all, phase::add_to_norm);
-      auto const norm = sum.norm(!skips_);
+      if (whole_) collect_all(all);
+      return is_finite_and_clipped(all);
+    }
+    /// The norm of the gradients decides whether the step is skipped, and how much they are scaled.
+    constexpr bool is_finite_and_clipped(detail::trained_list<Machine, step> const& all) {
+      if (!whole_) go(all, phase::add_to_norm);
+      auto const norm = norm_->norm(!skips_);
       if constexpr (Machine::computes)
         if (skips_ && !(*norm.data() - *norm.data() == 0)) return false;
       if (!clips_) return true;
@@ -267,6 +284,7 @@ private:
       w.listed_before = std::exchange(s.collected_in, own_.step_) == own_.step_;
       if (w.listed_before) return false;
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
+      if (whole_) norm_->add(w.number, w.gradient.sum->data(), w.parts.size, w.replicas);
       if (s.parts.count == 1) return sent_.sum(w.gradient, s.parts.size);
       return sent_.scatter(w.gradient, s.parts);
     }
@@ -352,6 +370,7 @@ private:
     bool clips_;
     bool skips_;
     bool waits_;
+    bool whole_ = false;  // the norm is that of whole gradients
     std::size_t max_parameters_;
     detail::buckets<Machine> sent_;
     norm_type* norm_      = nullptr;

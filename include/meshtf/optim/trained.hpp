@@ -29,6 +29,7 @@ struct trained {
   constexpr void drop_gradient() const {
     gradient.sum       = {};
     gradient.unreduced = 0;
+    gradient.of_blocks = false;
   }
 };
 

@@ -69,6 +69,7 @@ public:
   constexpr void zero_gradient() {
     this->slot().sum       = {};
     this->slot().unreduced = 0;
+    this->slot().of_blocks = false;
   }
 
 private:

@@ -161,6 +161,7 @@ template<class T, class Machine>
 struct slot {
   bool stays_unreduced = false;  // of a parameter: nobody finishes it before its owner asks
   bool consumed        = false;  // the tape of the value is used up: no gradient flows back from here
+  bool of_blocks       = false;  // `reproducible` has added up the content over all blocks
   // the axes over which the content is still a sum of what the processes hold
   unsigned unreduced           = 0;
   collective_reason const* why = nullptr;  // ... and the reason for that sum

@@ -1,11 +1,12 @@
 // reproducible: loss, weights and optimizer state have the bits of one process on 2 and 4, at the promised
-// price; with dropout, clipping, sharded state, and on several threads.
+// price; with dropout, clipping, sharded state, on several threads, and across a checkpoint.
 // test: processes 1 2 4
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "../../io/said.hpp"
 #include "../../pipeline/on_stages.hpp"
 
 #include <meshtf/kernel/parallel.hpp>
@@ -31,6 +32,8 @@ struct width : dim<18> {};
 struct heads : dim<3> {};
 struct key : dim<6> {};
 struct hidden : dim<37> {};
+struct pixels : dim<150> {};
+struct units : dim<240> {};  // a matrix is a message of its own, and is worth two threads
 
 template<int N>
 struct line : axis<N> {};
@@ -78,11 +81,13 @@ private:
         down{m, normal{seeds.next(), 0.3}} {}
 };
 
-/// The perceptron: [batch, width] to a class of `vocab`.
+/// A perceptron with one hidden layer.
 template<Layout L>
 struct perceptron {
-  nn::linear<float, L, width, hidden> first;
-  nn::linear<float, L, hidden, vocab> second;
+  nn::linear<float, L, pixels, units> first;
+  nn::linear<float, L, units, vocab> second;
+  static constexpr extent size =
+      pixels::size * units::size + units::size + units::size * vocab::size + vocab::size;
 
   constexpr explicit perceptron(machine<L>& m) : first{m, he_normal{1}}, second{m, he_normal{2}} {}
   constexpr auto loss(auto const& x, auto const& labels, std::uint64_t) const {
@@ -117,7 +122,7 @@ struct training {
       return step_on(argmax<vocab>(random_normal<float, L, batch, length, vocab>(m, {3})),
                      argmax<vocab>(random_normal<float, L, batch, length, vocab>(m, {4})));
     else
-      return step_on(random_normal<float, L, batch, width>(m, {3}),
+      return step_on(random_normal<float, L, batch, pixels>(m, {3}),
                      argmax<vocab>(random_normal<float, L, batch, vocab>(m, {4})));
   }
 
@@ -187,11 +192,32 @@ void expect_same(outcome const& own, outcome const& truth) {
   }
 }
 
+/// A program whose cost is compared.
+template<template<class> class Model, options Options = options{}>
+struct one_step {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    training<Model, L, Options> t{m};
+    auto const loss = t.step();
+  }
+};
+
+// of n processes, each sends log2(n) times the gradients and the loss
+template<int N>
+constexpr extent sent_by_perceptron = dry_run<data<N>>(one_step<perceptron>{}).bytes_sent();
+static_assert(sent_by_perceptron<1> == 0);
+static_assert(sent_by_perceptron<2> == 4 * (perceptron<data<2>>::size + 1));
+static_assert(sent_by_perceptron<4> == 2 * 4 * (perceptron<data<4>>::size + 1));
+
 template<template<class> class Model, options Options, int N>
 void check_on() {
+  auto& m          = processes<on_line<N>>();
   auto const truth = trained<Model, data<1>, Options>(processes<on_line<1>>(alone()), 20);
   CHECK(truth.losses.back() < truth.losses.front());
-  expect_same(trained<Model, data<N>, Options>(processes<on_line<N>>(), 20), truth);
+  expect_same(trained<Model, data<N>, Options>(m, 20), truth);
+  static constexpr fixture::cost_summary promised{dry_run<data<N>>(one_step<Model, Options>{})};
+  fixture::compare(promised, fixture::cost_summary{recorded<data<N>>(m, one_step<Model, Options>{})},
+                   "a step");
 }
 
 template<template<class> class Model, options Options = options{}>
@@ -204,10 +230,67 @@ void check() {
   }
 }
 
+inline constexpr options everything{clipping::within_the_step, true};
+
 }  // namespace
 
 TEST_CASE("a perceptron has the same bits on 1, 2 and 4 processes") { check<perceptron>(); }
 
+TEST_CASE("so it has on two threads, where its state is sharded, and gradients are clipped") {
+  kernel::use_threads(2);
+  auto const two = trained<perceptron, data<1>, everything>(processes<on_line<1>>(alone()), 20);
+  kernel::use_threads(1);
+  expect_same(two, trained<perceptron, data<1>, everything>(processes<on_line<1>>(alone()), 20));
+  check<perceptron, everything>();
+  check<perceptron, options{clipping::before_the_step, true}>();
+}
+
 TEST_CASE("a language model with dropout has the same bits on 1, 2 and 4 processes") {
-  check<language_model>();
+  check<language_model, everything>();
+}
+
+TEST_CASE("a checkpoint of 2 processes goes on on 4 with the bits of a training that never stopped") {
+  if (communicator{}.size() != 4) return;
+  static auto const half_of_them = communicator{}.split(communicator{}.rank() / 2);
+  std::string const folder       = "reproducible_two";
+  auto const truth = trained<language_model, data<1>, everything>(processes<on_line<1>>(alone()), 20);
+  {
+    training<language_model, data<2>, everything> two{processes<on_line<2>>(half_of_them)};
+    for (int i = 0; i < 10; ++i) two.step();
+    if (communicator{}.rank() < 2) save(two.model.parameters(), two.opt, {10, 1}, folder);
+  }
+  communicator{}.barrier();
+  training<language_model, data<4>, everything> four{processes<on_line<4>>()};
+  load(four.model.parameters(), four.opt, folder);
+  four.steps = 10;
+  outcome seen;
+  for (int i = 0; i < 10; ++i) {
+    auto const loss = four.step();
+    CHECK(loss.value() == truth.losses[static_cast<std::size_t>(10 + i)]);
+  }
+  seen.losses = truth.losses;
+  add_what_is_left(seen, four);
+  expect_same(seen, truth);
+}
+
+TEST_CASE("a block of another process and a gradient of before are refused") {
+  auto& m = processes<on_line<1>>(alone());
+  using L = data<1>;
+  parameter<float, L, width> w{m, normal{1}};
+  auto const x    = random_normal<float, L, batch, width>(m, {3});
+  auto const list = parameters(w);
+  auto const loss = [&](extent i) { return sum(block_of<batch, block>(x, i) * w); };
+  auto const says = [](auto const& f, char const* words) {
+    std::string const text = files::what_it_throws(f);
+    INFO(text);
+    return text.find(words) != std::string::npos;
+  };
+  CHECK(says([&] { (void)reproducible<batch, block>(list, [&](extent i) { return loss(i + 1); }); },
+             "expects a block of this process, 0 to 7, got 8"));
+  CHECK(!w.slot().sum);
+  backward(loss(0));
+  CHECK(says([&] { (void)reproducible<batch, block>(list, loss); }, "expects parameters without gradients"));
+  CHECK(w.slot().sum);
+  CHECK(
+      says([&] { (void)block_of<batch, block>(x * sum(w), 0); }, "this value was computed from parameters"));
 }

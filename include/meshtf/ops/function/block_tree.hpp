@@ -78,7 +78,10 @@ public:
     std::size_t i = 0;
     list.for_each([this, &i]<class U, class L, class... D>(parameter<U, L, D...>& w) {
       if constexpr (!NarrowElement<U>)
-        if (terms_[i].n > 0) w.slot().sum = std::move(terms_[i].template sum<U>());
+        if (terms_[i].n > 0) {
+          w.slot().sum       = std::move(terms_[i].template sum<U>());
+          w.slot().of_blocks = true;
+        }
       ++i;
     });
   }
