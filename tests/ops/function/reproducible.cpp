@@ -11,6 +11,7 @@
 
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/mixture_of_experts.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/self_attention.hpp>
 #include <meshtf/ops/function/reproducible.hpp>
@@ -32,6 +33,7 @@ struct width : dim<18> {};
 struct heads : dim<3> {};
 struct key : dim<6> {};
 struct hidden : dim<37> {};
+struct experts : dim<4> {};
 struct pixels : dim<150> {};
 struct units : dim<240> {};  // a matrix is a message of its own, and is worth two threads
 
@@ -43,33 +45,32 @@ struct on_line : mesh<line<N>> {};
 template<int N>
 struct data : layout<on_line<N>, split<batch, line<N>>> {};
 
-/// A language model of one block, with dropout.
+/// A language model of one block with experts, of which two are chosen at random, and with dropout.
 template<Layout L>
 struct language_model {
   nn::embedding<float, L, vocab, width> tokens;
   nn::layer_norm<float, L, width> norm;
   nn::self_attention<float, L, length, width, heads, key> attention;
-  nn::linear<float, L, width, hidden> up;
-  nn::linear<float, L, hidden, width> down;
+  nn::mixture_of_experts<float, L, width, hidden, experts, block> mixture;
 
   constexpr explicit language_model(machine<L>& m) : language_model(m, nn::streams{5}) {}
 
   constexpr auto loss(auto const& ids, auto const& next, std::uint64_t stream) const {
     auto const key_of = [stream](std::uint64_t use) {
-      return random_key{.seed = 9, .stream = 3 * stream + use};
+      return random_key{.seed = 9, .stream = 4 * stream + use};
     };
     auto const x      = tokens(ids);
     auto const n      = norm(x);
     auto const a      = attention(n, {.causal = true, .dropout = 0.1, .random = key_of(0)});
     auto const y      = x + dropout(a, 0.1, key_of(1));
-    auto const h      = gelu(up(norm(y)));
-    auto const z      = y + dropout(down(h), 0.1, key_of(2));
-    auto const scores = tokens.logits(z);
-    return mean(softmax_cross_entropy<vocab>(scores, next));
+    auto const mixed  = mixture(norm(y), key_of(2));
+    auto const z      = y + dropout(mixed.value, 0.1, key_of(3));
+    auto const losses = softmax_cross_entropy<vocab>(tokens.logits(z), next);
+    return mean(losses) + 0.01F * finish(mixed.balance_loss);
   }
   constexpr auto parameters() {
     return meshtf::parameters(named("tokens", tokens), named("norm", norm), named("attention", attention),
-                              named("up", up), named("down", down));
+                              named("mixture", mixture));
   }
 
 private:
@@ -77,8 +78,7 @@ private:
       : tokens{m, normal{seeds.next(), 0.3}},
         norm{m},
         attention{m, seeds, 0.3, 0.3},
-        up{m, normal{seeds.next(), 0.3}},
-        down{m, normal{seeds.next(), 0.3}} {}
+        mixture{m, seeds, 0.3, 0.3} {}
 };
 
 /// A perceptron with one hidden layer.
@@ -245,7 +245,7 @@ TEST_CASE("so it has on two threads, where its state is sharded, and gradients a
   check<perceptron, options{clipping::before_the_step, true}>();
 }
 
-TEST_CASE("a language model with dropout has the same bits on 1, 2 and 4 processes") {
+TEST_CASE("a language model with dropout and experts has the same bits on 1, 2 and 4 processes") {
   check<language_model, everything>();
 }
 
@@ -271,6 +271,26 @@ TEST_CASE("a checkpoint of 2 processes goes on on 4 with the bits of a training 
   seen.losses = truth.losses;
   add_what_is_left(seen, four);
   expect_same(seen, truth);
+}
+
+TEST_CASE("weights are added up over all blocks") {
+  auto& m = processes<on_line<1>>(alone());
+  using L = data<1>;
+  parameter<float, L, width> w{m, normal{1}};
+  auto const x    = random_normal<float, L, batch, width>(m, {3});
+  auto const list = parameters(w);
+  auto const loss = reproducible<batch, block>(
+      list, [&](extent i) { return sum(square(block_of<batch, block>(x, i) * w)); },
+      [&](extent i) { return sum(cast<float>(less(block_of<batch, block>(x, i), 0.5F))); });
+  auto const counting = sum(cast<float>(less(x, 0.5F)));
+  CHECK(counting.value() > 100);
+  auto const whole = sum(square(x * w));
+  CHECK(loss.value() == Approx(whole.value() / counting.value()));
+  auto const nothing = [&](extent i) { return sum(block_of<batch, block>(x, i) * 0.0F); };
+  CHECK(files::what_it_throws([&] {
+          zero_gradients(list);
+          (void)reproducible<batch, block>(list, nothing, nothing);
+        }).find("8 blocks to add up to more than 0") != std::string::npos);
 }
 
 TEST_CASE("a block of another process and a gradient of before are refused") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <source_location>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -28,11 +29,22 @@ constexpr void expect_no_gradients(List const& list) {
   });
 }
 
+/// `legal`, or why the losses of blocks can't be joined.
+template<class Batch, class Block, class Loss>
+struct reproducible_objection : std::type_identity<legal> {};
+template<class Batch, class Block, Tensor Loss>
+struct reproducible_objection<Batch, Block, Loss>
+    : std::type_identity<reproducible_verdict<actual<typename Loss::layout_type>, Batch, Block>> {};
+
+template<class Batch, class Block, class Loss>
+using blocks_for = batch_blocks<actual<typename Loss::layout_type>, Batch, Block>;
+
 /// The passes of this process's blocks, and the sums over all blocks.
 template<class Blocks, class Machine, class List, class F>
-constexpr auto joined_blocks(Machine& m, List const& list, F const& step, std::source_location at) {
+constexpr auto sum_of_blocks(Machine& m, List const& list, F const& step, std::source_location at) {
   using loss_type = std::remove_cvref_t<decltype(stop_gradient(step(extent{0})))>;
   using number    = typename loss_type::element_type;
+  m.must_know(joining_axes<typename Machine::mesh_type>);
   counting_step<F> counting{step};
   block_tree<Machine> tree{m, Blocks::own, count_in(list)};
   extent const first = first_block<Blocks>(m);
@@ -45,6 +57,23 @@ constexpr auto joined_blocks(Machine& m, List const& list, F const& step, std::s
   tree.join_processes(Blocks::batch.over, Blocks::parts);
   tree.give_gradients(list);
   return loss_type{m, tree.template take_number<number>()};
+}
+
+template<class Blocks, class List, class F>
+constexpr auto joined_blocks(List const& list, F const& step, std::source_location at) {
+  expect_no_gradients(list);
+  try {
+    return sum_of_blocks<Blocks>(machine_of(list, "reproducible"), list, step, at);
+  } catch (...) {
+    zero_gradients(list);
+    throw;
+  }
+}
+template<class Blocks, class List, class W>
+constexpr auto joined_weights(List const& list, W const& weight, std::source_location at) {
+  auto& m = machine_of(list, "reproducible");
+  no_gradient const guard{m};
+  return sum_of_blocks<Blocks>(m, parameters(), weight, at);
 }
 
 }  // namespace detail
@@ -76,25 +105,42 @@ template<Dimension Batch, Dimension Block, class... Part, class F>
 constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
                             std::source_location at = std::source_location::current()) {
   using loss_type = decltype(step(extent{0}));
-  if constexpr (detail::AnyRejected<loss_type>) {
+  using verdict   = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
+  static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
+  if constexpr (detail::AnyRejected<loss_type> || !accepted<verdict>) {
     return detail::rejected{};
   } else {
-    using layout  = actual<typename loss_type::layout_type>;
-    using verdict = reproducible_verdict<layout, Batch, Block>;
-    static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
-    if constexpr (!accepted<verdict>) {
-      return detail::rejected{};
-    } else {
-      auto& m = detail::machine_of(list, "reproducible");
-      m.must_know(joining_axes<typename layout::mesh_type>);
-      detail::expect_no_gradients(list);
-      try {
-        return detail::joined_blocks<batch_blocks<layout, Batch, Block>>(m, list, step, at);
-      } catch (...) {
-        zero_gradients(list);
-        throw;
-      }
-    }
+    return detail::joined_blocks<detail::blocks_for<Batch, Block, loss_type>>(list, step, at);
+  }
+}
+
+/// The mean over all blocks of what `step(i)` sums up: `weight(i)` is the number of terms in it, such as the
+/// tokens that count. The weights of all blocks are added up by the same tree before the first block, and
+/// each loss is divided by their sum.
+///
+///     auto loss = reproducible<batch, block>(net.parameters(), [&](extent i) { return sum(losses(i)); },
+///                                            [&](extent i) { return sum(mask(i)); });
+///
+/// It costs a second tree, of one number. Errors: as above; `usage_error` on all processes if the weights add
+/// up to 0.
+template<Dimension Batch, Dimension Block, class... Part, class F, class W>
+  requires std::is_invocable_v<W const&, extent>
+constexpr auto reproducible(parameter_list<Part...> const& list, F const& step, W const& weight,
+                            std::source_location at = std::source_location::current()) {
+  using loss_type   = decltype(step(extent{0}));
+  using weight_type = decltype(weight(extent{0}));
+  using verdict     = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
+  static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
+  if constexpr (detail::AnyRejected<loss_type, weight_type> || !accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using blocks     = detail::blocks_for<Batch, Block, loss_type>;
+    auto const terms = detail::joined_weights<blocks>(list, weight, at);
+    if constexpr (std::remove_cvref_t<decltype(terms.machine())>::computes)
+      if (terms.value() == 0)
+        throw usage_error("expected the weights of " + std::to_string(blocks::count) +
+                          " blocks to add up to more than 0: no term counts");
+    return detail::joined_blocks<blocks>(list, [&step, &terms](extent i) { return step(i) / terms; }, at);
   }
 }
 
