@@ -13,6 +13,7 @@
 #include <meshtf/plan/reason.hpp>
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/call_site.hpp>
+#include <meshtf/price/collective_algorithm.hpp>
 #include <meshtf/price/held.hpp>
 #include <meshtf/price/machine_model.hpp>
 #include <meshtf/price/overlap.hpp>
@@ -307,10 +308,11 @@ private:
 
   static constexpr double seconds_of(collective_call const& c, link_model const& link,
                                      machine_model const& machine) {
-    extent const n = processes_along(axis_sizes<M>, c.over);
-    return static_cast<double>(messages_of(c.kind, n)) * link.seconds_per_message +
-           static_cast<double>(c.sent) * link.seconds_per_byte +
-           static_cast<double>(bytes_added(c.kind, c.payload, n)) * machine.seconds_per_byte_added;
+    extent const n     = processes_along(axis_sizes<M>, c.over);
+    bool const goes_on = !c.until.is_nothing();  // not a call to MPI: an exchange of pairs
+    auto const algorithm =
+        goes_on ? collective_algorithm::pairwise : algorithm_of(c.kind, c.payload, c.count, n, link, machine);
+    return steps_of(algorithm, c.kind, c.payload, n).seconds(link, machine.seconds_per_byte_added);
   }
 
   /// Walks from call to call, each as often as it is made.

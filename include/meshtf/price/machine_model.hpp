@@ -1,6 +1,8 @@
 // A model of a machine: the seconds that the figures of a cost take.
 #pragma once
 
+#include <cstdint>
+
 #include <meshtf/plan/collective.hpp>
 
 namespace meshtf {
@@ -11,6 +13,28 @@ struct link_model {
   double seconds_per_message = 0;  // alpha: an empty message
   double seconds_per_byte    = 0;  // beta: the inverse of the bandwidth of one process
 };
+
+/// How the processes of a collective exchange their messages. What each takes, and its source:
+/// `steps_of` in price/collective_algorithm.hpp.
+enum class collective_algorithm : std::uint8_t {
+  ring,
+  recursive_doubling,
+  rabenseifner,          // a reduce-scatter by recursive halving, an all-gather by recursive doubling
+  reduce_and_broadcast,  // up a tree and down again
+  neighbour_exchange,
+  pairwise,
+  bruck,
+  linear,         // all messages at once
+  binomial_tree,  // of a broadcast
+  direct          // one process to another
+};
+
+/// Which algorithm a machine takes for a collective (price/collective_algorithm.hpp).
+///
+/// `cheapest`: the one that takes the fewest seconds for these bytes and processes. `open_mpi`: that of Open
+/// MPI's fixed thresholds, which were measured on clusters and know nothing of this machine's links.
+/// `ring`: a ring, or each pair in turn, whatever the bytes.
+enum class algorithm_choice : std::uint8_t { cheapest, open_mpi, ring };
 
 /// Rates of one process, and of the links between processes. The defaults are for processes of one core each,
 /// measured by `benchmarks/machine.cpp` on an Emerald Rapids Xeon whose two cores were both busy: the best
@@ -27,6 +51,7 @@ struct machine_model {
   double seconds_per_byte_added  = 1 / 6.5e9;  // gamma: what a reduction adds for each byte that arrives
   link_model within_node         = {.seconds_per_message = 0.6e-6, .seconds_per_byte = 1 / 9.4e9};
   link_model between_nodes       = {.seconds_per_message = 2e-6, .seconds_per_byte = 1 / 12.5e9};
+  algorithm_choice algorithms    = algorithm_choice::cheapest;
 };
 
 /// Modelled seconds of a step, by what takes them.
