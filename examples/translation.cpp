@@ -371,7 +371,7 @@ public:
   void go(wall_clock::time_point start) {
     auto batches = batches_of(text_.training, at_.seed);
     say_beginning(batches);
-    batches.seek(at_.step);
+    batches.seek(static_cast<meshtf::extent>(at_.step));
     auto const first = static_cast<long>(at_.step);
     auto const rate  = schedule(steps_);
     progress shown{machine_.rank() == 0, first, steps_, chosen_.every, chosen_.plain};

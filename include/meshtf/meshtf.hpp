@@ -3,10 +3,12 @@
 
 #include <meshtf/detail/compiler.hpp>
 
+#include <meshtf/data/batch_part.hpp>
 #include <meshtf/data/batches.hpp>
 #include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/idx.hpp>
 #include <meshtf/data/labelled_images.hpp>
+#include <meshtf/data/prefetched.hpp>
 #include <meshtf/data/sentencepiece_tokenizer.hpp>
 #include <meshtf/data/text.hpp>
 #include <meshtf/data/tokenizer.hpp>

@@ -18,7 +18,7 @@ search  | core plan price tensor ops optim                   | boost/hana
 explain | core plan price tensor                             | boost/hana
 kernel  | core plan                                          | boost/hana cblas dnnl xsimd xtensor xtl
 runtime | core plan price kernel                             | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl
-data    | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib sentencepiece
+data    | core plan price tensor ops nn optim kernel runtime io | boost/hana xtensor xtl zlib sentencepiece
 io      | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson xxhash
 detail  |                                                    |
 '

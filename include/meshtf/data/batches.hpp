@@ -10,6 +10,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
+#include <meshtf/data/batch_part.hpp>
 #include <meshtf/data/labelled_images.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/tensor.hpp>
@@ -36,17 +37,16 @@ void check_pixels(labelled_images const& images, extent pixels);
 /// `Pixel...` together are the pixels of an image; they may be split.
 template<class T, class L, class Batch, class... Pixel>
 void take_part(labelled_images const& images, std::span<std::int32_t const> chosen,
-               tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+               batch_part<T, L, Batch, Pixel...> const& x, batch_part<std::int32_t, L, Batch> const& labels) {
   check_pixels(images, (Pixel::size * ... * extent{1}));
   auto const image        = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
-  auto const first        = first_indices(image, x.machine().place());
+  auto const first        = first_indices(image, x.place());
   constexpr extent n      = shard_size<L, shape<Pixel...>>;
-  constexpr auto rows     = placed_dims<L, shape<Batch>>;
-  auto const from         = first_indices(rows, labels.machine().place())[0];
-  extent const local_rows = local_extents(rows, labels.machine().place(), labels.machine().counted())[0];
+  extent const from       = labels.first()[0];
+  extent const local_rows = labels.extents()[0];
 
-  T* const all_pixels         = x.data_to_write();
-  std::int32_t* const classes = labels.data_to_write();
+  T* const all_pixels         = x.data();
+  std::int32_t* const classes = labels.data();
   for (extent row = 0; row < local_rows; ++row) {
     T* const pixels = all_pixels + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
@@ -81,13 +81,29 @@ public:
   /// Fills this process's part of the next batch. Only the first call allocates.
   template<class T, class L, class Batch, class... Pixel>
   void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
-    start_at_step(x.machine().counted().template of<Batch>());
-    choose(x.machine().counted().template of<Batch>());
+    fill(batch_part{x}, batch_part{labels});
+  }
+  /// The same in plain memory, for `prefetched`.
+  template<class T, class L, class Batch, class... Pixel>
+  void fill(batch_part<T, L, Batch, Pixel...> const& x, batch_part<std::int32_t, L, Batch> const& labels) {
+    start_at_step(x.counted().template of<Batch>());
+    choose(x.counted().template of<Batch>());
     detail::take_part(images_, chosen_, x, labels);
   }
 
   /// The epoch of the image that came last, counted from 1.
   extent epoch() const { return epoch_; }
+
+  /// Where the batches are, whatever their sizes were.
+  struct position_type {
+    extent epoch       = 1;   // of the image that came last
+    extent image       = 0;   // how many of its images have come
+    extent sought_step = -1;  // what `seek` was given, if no batch has come since
+    friend constexpr bool operator==(position_type const&, position_type const&) = default;
+  };
+  position_type position() const { return {epoch_, static_cast<extent>(at_), sought_step_}; }
+  /// Returns to a position that `position` gave. It costs at most one shuffle of the image numbers.
+  void seek(position_type const& position);
 
   /// The next batch is number `step`, counted from 0, as if `step` batches of its size had come before it.
   /// It costs at most one shuffle of the image numbers. Errors: `software_error` if `step` is negative.
@@ -96,6 +112,8 @@ public:
 private:
   /// Goes to the first image of the step that `seek` has set, for batches of n images.
   void start_at_step(extent n);
+  /// The next image is number `image` of an epoch.
+  void go_to(extent epoch, extent image);
   /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the
   /// streams from 1.
   void start_epoch();
@@ -135,7 +153,7 @@ public:
   template<class T, class L, class Batch, class... Pixel>
   bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
     if (!choose(x.machine().counted().template of<Batch>())) return false;
-    detail::take_part(images_, chosen_, x, labels);
+    detail::take_part(images_, chosen_, batch_part{x}, batch_part{labels});
     return true;
   }
 
@@ -179,6 +197,19 @@ MESHTF_DEFINE void shuffled_batches::seek(extent step) {
   sought_step_ = step;
 }
 
+MESHTF_DEFINE void shuffled_batches::seek(position_type const& position) {
+  go_to(position.epoch, position.image);
+  sought_step_ = position.sought_step;
+}
+
+MESHTF_DEFINE void shuffled_batches::go_to(extent epoch, extent image) {
+  if (epoch_ != epoch) {
+    epoch_ = epoch - 1;
+    start_epoch();
+  }
+  at_ = static_cast<std::size_t>(image);
+}
+
 MESHTF_DEFINE void shuffled_batches::start_at_step(extent n) {
   if (sought_step_ < 0) return;
   extent const step = std::exchange(sought_step_, -1);
@@ -186,11 +217,7 @@ MESHTF_DEFINE void shuffled_batches::start_at_step(extent n) {
   extent const images = images_.count;
   extent const rest   = step % images * n;
   extent const epochs = step / images * n + rest / images;
-  if (epoch_ != epochs + 1) {
-    epoch_ = epochs;
-    start_epoch();
-  }
-  at_ = static_cast<std::size_t>(rest % images);
+  go_to(epochs + 1, rest % images);
 }
 
 MESHTF_DEFINE void shuffled_batches::choose(extent n) {

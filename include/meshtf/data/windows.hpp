@@ -11,6 +11,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/philox.hpp>
 #include <meshtf/core/shard.hpp>
+#include <meshtf/data/batch_part.hpp>
 #include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/text.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -41,14 +42,20 @@ public:
   /// Errors: `data_error` if the text is shorter than a window and the byte after it.
   template<class L, class Batch, class Length>
   void next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets) {
+    fill(batch_part{ids}, batch_part{targets});
+  }
+  /// The same in plain memory, for `prefetched`.
+  template<class L, class Batch, class Length>
+  void fill(batch_part<std::int32_t, L, Batch, Length> const& ids,
+            batch_part<std::int32_t, L, Batch, Length> const& targets) {
     extent const starts       = starts_of(Length::size);
     constexpr auto dims       = placed_dims<L, shape<Batch, Length>>;
-    auto const first          = first_indices(dims, ids.machine().place());
-    auto const [rows, length] = local_extents(dims, ids.machine().place(), ids.machine().counted());
+    auto const first          = ids.first();
+    auto const [rows, length] = ids.extents();
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
-    std::int32_t* const id     = ids.data_to_write();
-    std::int32_t* const target = targets.data_to_write();
+    std::int32_t* const id     = ids.data();
+    std::int32_t* const target = targets.data();
     for (extent row = 0; row < rows; ++row) {
       auto const start =
           static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
@@ -63,6 +70,8 @@ public:
 
   /// The number of the next step, counted from 0.
   extent step() const { return step_; }
+  /// The same, as the position that `seek` returns to.
+  extent position() const { return step_; }
 
   /// Errors: `software_error` if `step` is negative.
   void seek(extent step);
