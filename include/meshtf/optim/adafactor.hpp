@@ -197,6 +197,8 @@ public:
   /// If not 0, a step in which a gradient is not finite is skipped on all processes, and that many in a row
   /// end the job: see `adam`. It costs one more all-reduce of one number.
   int skip_if_not_finite = 0;
+  /// `element::bfloat16`: gradients of float parameters travel rounded, see `elementwise_steps`.
+  element sums_travel_as = element::float32;
   /// Says why there is none.
   [[no_unique_address]] detail::never_sharded shard_state{};
 
@@ -359,7 +361,7 @@ private:
     bool const skips = skip_if_not_finite > 0;
     detail::element_found found{};
     if (skips) found = detail::prepare_to_look(list, skips_.next_is_last(skip_if_not_finite));
-    detail::buckets sent{m, detail::count_in(list)};
+    detail::buckets sent{m, detail::count_in(list), sums_travel_as};
     rewind();
     list.for_each([&sent](auto& w) {
       if (w.slot().sum) sent.sum(w.slot(), w.size);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <meshtf/core/function.hpp>
+#include <meshtf/optim/gradient_sums.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/plan/shard_plan.hpp>
@@ -43,8 +44,11 @@ public:
   using handle_of = shared<storage<T, Machine>, Machine>;
 
   /// `max_entries`: the most arrays between two calls of `send`.
-  constexpr buckets(Machine& m, std::size_t max_entries)
-      : machine_(m), max_entries_(max_entries), waiting_(m.template create_array<entry>(max_entries)) {}
+  constexpr buckets(Machine& m, std::size_t max_entries, element sums_travel_as = element::float32)
+      : machine_(m),
+        sums_(m, sums_travel_as),
+        max_entries_(max_entries),
+        waiting_(m.template create_array<entry>(max_entries)) {}
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
   constexpr ~buckets() { machine_.destroy_array(waiting_, max_entries_); }
@@ -76,7 +80,7 @@ public:
     axis_set const unreduced = was_scattered(s) ? 0 : s.unreduced;
     s.unreduced              = 0;
     bool const is_long       = !is_packed(p.padded_size() * extent{sizeof(T)});
-    if (unreduced == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, unreduced);
+    if (unreduced == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, unreduced, sums_);
     else
       wait<T>({.kind = collective::reduce_scatter, .over = p.over, .unreduced = unreduced}, p,
               &send_scatters<T>)
@@ -184,13 +188,31 @@ private:
 
   template<class T>
   constexpr void finish_gradient(slot<T, Machine>& s, axis_set over) {
+    if constexpr (std::is_same_v<T, float>)
+      if (sums_.template rounds<T>()) return finish_rounded(s, over);
     shard<T, Machine> whole{machine_, std::move(s.sum)};
     finish_in_place(whole, over);
     s.sum = whole.release();
   }
 
+  constexpr void finish_rounded(slot<float, Machine>& s, axis_set over) {
+    extent const n           = s.sum->size();
+    float const* const terms = s.sum->data();
+    if (s.sum.alone()) return sums_.all_reduce_rounded(machine_, terms, n, s.sum->data(), over);
+    auto own = handle_of<float>::make(machine_, machine_, n);  // others read the terms
+    sums_.all_reduce_rounded(machine_, terms, n, own->data(), over);
+    s.sum = std::move(own);
+  }
+
   // A buffer of sums holds the arrays one after the other.
 
+  template<class T>
+  constexpr void all_reduce(T* packed, extent n, axis_set over) {
+    if constexpr (std::is_same_v<T, float>)
+      if (sums_.template rounds<T>())
+        return sums_.all_reduce_rounded(machine_, static_cast<float const*>(packed), n, packed, over);
+    machine_.all_reduce(reduction::sum, packed, n, over);
+  }
   template<class T>
   static constexpr void send_sums(buckets& b, int first) {
     Machine& m          = b.machine_;
@@ -201,7 +223,7 @@ private:
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
       m.copy(p.size, static_cast<T const*>(c.where->sum->data()), array_at<Machine>(packed->data(), start));
     });
-    m.all_reduce(reduction::sum, packed->data(), n, over);
+    b.all_reduce(packed->data(), n, over);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
       b.become_own<T>(c.where->sum, p.size);
       m.copy(p.size, static_cast<T const*>(array_at<Machine>(packed->data(), start)), c.where->sum->data());
@@ -248,8 +270,8 @@ private:
     if (whole != 0)
       m.add_up(row * count, m.counts(whole), false, static_cast<T const*>(packed->data()),
                static_cast<T const*>(packed->data()), packed->data());
-    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), row,
-                     array_at<Machine>(packed->data(), mine), over);
+    b.sums_.reduce_scatter(m, static_cast<T const*>(packed->data()), row,
+                           array_at<Machine>(packed->data(), mine), over);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
       c.where->sum = handle_of<T>::make(m, m, p.part());
       m.copy(p.part(), static_cast<T const*>(array_at<Machine>(packed->data(), mine + start)),
@@ -278,6 +300,7 @@ private:
   }
 
   Machine& machine_;
+  gradient_sums sums_;
   std::size_t max_entries_;
   entry* waiting_;
   std::size_t count_ = 0;

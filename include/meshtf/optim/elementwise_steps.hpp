@@ -60,6 +60,15 @@ public:
   /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models
   /// (2020), stage 1.
   bool shard_state = false;
+  /// The type as which the gradients of float parameters travel when they are added up over processes. As
+  /// `element::bfloat16` they take half the bytes, in a reduce-scatter and an all-gather of each message.
+  /// Each term is rounded, the terms are added in float, and the sum is rounded: the error is at most 2^-8 of
+  /// the sum of the terms' absolute values, and 2^-8 of the sum. All processes get the same bits. Gradients
+  /// of double parameters, new weights (`shard_state`) and gradients that were finished before the step
+  /// (`global_norm`) travel as they are. It can't be set while an `early_sums` lives.
+  /// Source: Abadi and others, TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems
+  /// (2016), section 5.5; `bf16_compress_hook` of PyTorch's DDP.
+  element sums_travel_as = element::float32;
 
   /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is
   /// alive any more. What a program's constructor holds counts in `dry_run`'s peak: with this, the peak of
@@ -183,7 +192,7 @@ private:
           skips_(own.skip_if_not_finite > 0),
           waits_(clips_ || skips_ || by_norms),
           max_parameters_(max_parameters),
-          sent_(m, max_parameters) {}
+          sent_(m, max_parameters, own.sums_travel_as) {}
 
     /// Whether it was taken, and not skipped.
     constexpr bool take(detail::trained_list<Machine, step> const& all) {

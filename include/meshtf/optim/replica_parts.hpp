@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <meshtf/optim/gradient_sums.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf {
@@ -70,7 +71,7 @@ constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* 
 template<class T, class Machine>
 constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p,
                                                          shared<storage<T, Machine>, Machine>& sum,
-                                                         axis_set unreduced) {
+                                                         axis_set unreduced, gradient_sums const& sums) {
   using handle          = shared<storage<T, Machine>, Machine>;
   handle part           = handle::make(m, m, p.part());
   T const* const shard  = sum->data();
@@ -79,13 +80,13 @@ constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_par
   if (unreduced == 0) {
     take_part(m, p, shard, part->data());
   } else if (as_it_lies) {
-    m.reduce_scatter(reduction::sum, shard, p.part(), part->data(), p.over);
+    sums.reduce_scatter(m, shard, p.part(), part->data(), p.over);
   } else {
     handle const packed = handle::make(m, m, p.padded_size());
     if (whole == 0) m.copy(p.size, shard, packed->data());
     else m.add_up(p.size, m.counts(whole), false, shard, shard, packed->data());
     m.fill(p.padded_size() - p.size, T{}, array_at<Machine>(packed->data(), p.size));
-    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), p.part(), part->data(), p.over);
+    sums.reduce_scatter(m, static_cast<T const*>(packed->data()), p.part(), part->data(), p.over);
   }
   sum = {};
   return part;

@@ -22,8 +22,9 @@ template<class Machine>
 class steps_down {
 public:
   /// `after_all`: no weights change before all gradients are finished.
-  constexpr steps_down(Machine& m, std::size_t max_parameters, double rate, bool after_all)
-      : machine_(m), rate_(rate), after_all_(after_all), sent_(m, max_parameters) {}
+  constexpr steps_down(Machine& m, std::size_t max_parameters, double rate, bool after_all,
+                       element sums_travel_as)
+      : machine_(m), rate_(rate), after_all_(after_all), sent_(m, max_parameters, sums_travel_as) {}
 
   /// Finishes the gradient, at once if it is long, and then goes down it.
   template<class T>
@@ -57,6 +58,8 @@ struct sgd {
   /// end the job: see `adam`. It costs one more all-reduce of one number.
   int skip_if_not_finite = 0;
   detail::skipped_steps skips{};  // what has been skipped so far
+  /// `element::bfloat16`: gradients of float parameters travel rounded, see `elementwise_steps`.
+  element sums_travel_as = element::float32;
 
   /// Adds up the gradients over the processes that share a parameter (all-reduces over their unreduced axes
   /// together, small gradients in one), updates the weights and clears the gradients. A step that ends in an
@@ -73,7 +76,7 @@ struct sgd {
         bool const skips_steps = skip_if_not_finite > 0;
         detail::element_found found{};
         if (skips_steps) found = detail::prepare_to_look(list, skips.next_is_last(skip_if_not_finite));
-        detail::steps_down step_now{*m, detail::count_in(list), rate, skips_steps};
+        detail::steps_down step_now{*m, detail::count_in(list), rate, skips_steps, sums_travel_as};
         list.for_each([&step_now](auto& w) { step_now.collect(detail::trained_of(w, false, {})); });
         step_now.send();
         bool const is_finite = !skips_steps || detail::gradients_are_finite(*m, list);

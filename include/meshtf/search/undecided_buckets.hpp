@@ -43,7 +43,10 @@ class buckets<recorder<D...>> {
 public:
   using machine_type = recorder<D...>;
 
-  constexpr buckets(machine_type& m, std::size_t) : machine_(m) {}
+  constexpr buckets(machine_type& m, std::size_t, element sums_travel_as = element::float32) : machine_(m) {
+    if (sums_travel_as != element::float32)
+      throw "meshtf: an optimizer whose sums travel as bfloat16 can't be recorded without a layout yet";
+  }
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
 
