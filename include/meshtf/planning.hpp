@@ -86,6 +86,7 @@
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
 #include <meshtf/price/dry_run.hpp>
+#include <meshtf/price/fits_with.hpp>
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/price/no_processes.hpp>
 #include <meshtf/price/repeat.hpp>

@@ -13,6 +13,7 @@
 #include <meshtf/nn/incremental.hpp>
 #include <meshtf/nn/kinds_of_positions.hpp>
 #include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/recomputed_blocks.hpp>
 #include <meshtf/nn/residual.hpp>
 #include <meshtf/nn/self_attention.hpp>
 #include <meshtf/nn/stack.hpp>
@@ -49,6 +50,9 @@ struct transformer_dims {
   // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
   static constexpr double stddev = 0.02;
   static constexpr bool tied     = true;  // the embedding's table also gives the scores
+  // whether the model has a member `recomputed`, the number of its first blocks that are computed again in
+  // the backward pass; without it, programs do not compile what that takes
+  static constexpr bool recomputes = false;
 };
 
 /// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream. `Feed`
@@ -161,7 +165,7 @@ struct layer_if<false, Layer> {
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al.,
 /// Mesh-TensorFlow (2018), section 4, for the layouts.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
-struct transformer {
+struct transformer : detail::recomputed_if<Dims::recomputes> {
   using length = typename Dims::length;
   using vocab  = typename Dims::vocab;
   using model  = typename Dims::model;
@@ -267,6 +271,8 @@ private:
   template<class X>
   constexpr auto through_all(X const& x, [[maybe_unused]] expert_pass pass, std::source_location at) const {
     if constexpr (detail::is_in_turn<block>) return detail::through_in_turn<L>(blocks, x, pass, at);
+    else if constexpr (Dims::recomputes)
+      return detail::through_recomputed<L>(blocks, x, this->recomputed, at);
     else return detail::through<L>(blocks, x, at);
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include <meshtf/core/element.hpp>
@@ -191,7 +192,7 @@ template<Dimension... D>
 struct step_record {
   static constexpr std::size_t max_calls   = 320;
   static constexpr std::size_t max_kinds   = 64;
-  static constexpr std::size_t max_moments = 96;
+  static constexpr std::size_t max_moments = 160;
   static constexpr std::size_t max_sends   = 512;
   static constexpr std::size_t max_rounds  = 4;
   // the former names
@@ -302,11 +303,26 @@ struct step_record {
         if (left != i) moments[left] = moments[i];
         ++left;
       }
-    static_assert(max_moments == 96);  // as the message says
+    static_assert(max_moments == 160);  // as the message says
+    if (left == max_moments) left = keep_hull(left);
     if (left == max_moments)
-      throw "meshtf: the memory of this program has more peaks than a record holds (96)";
+      throw "meshtf: the memory of this program has more peaks than a record holds (160)";
     moments[left++] = m;
     moment_count    = left;
+  }
+
+  /// Drops moments that lie between two others, and returns how many of these `count` are left.
+  ///
+  /// In equal blocks the bytes of a moment grow along a line: the first and the last block are never lighter
+  /// than those between, whatever the layout, since each kind of bytes is multiplied by a number.
+  constexpr std::size_t keep_hull(std::size_t count) {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (is_between(i, left, count)) continue;
+      if (left != i) moments[left] = moments[i];
+      ++left;
+    }
+    return left;
   }
 
   constexpr void note(exchanged_dims const& wanted) {
@@ -368,6 +384,36 @@ struct step_record {
   }
 
 private:
+  /// Whether moment i lies between one of the first `kept` moments and one after it, of the same call.
+  constexpr bool is_between(std::size_t i, std::size_t kept, std::size_t count) const {
+    moment const& m = moments[i];
+    for (std::size_t a = 0; a < kept; ++a) {
+      if (moments[a].call != m.call) continue;
+      for (std::size_t b = i + 1; b < count; ++b)
+        if (moments[b].call == m.call &&
+            lies_below(m.bytes.data(), moments[a].bytes.data(), moments[b].bytes.data()))
+          return true;
+    }
+    return false;
+  }
+  /// Whether m <= (p a + (q - p) b) / q in each kind, for some 0 <= p <= q.
+  constexpr bool lies_below(extent const* m, extent const* a, extent const* b) const {
+    constexpr extent max_q = 4096;  // bytes * q fit into an extent
+    for (std::size_t k = 0; k < kind_count; ++k)
+      if (m[k] > a[k] && m[k] > b[k]) return false;
+    extent p = 0;
+    extent q = 1;
+    for (std::size_t k = 0; k < kind_count; ++k) {
+      if (m[k] <= b[k]) continue;
+      extent const common = std::gcd(a[k] - b[k], m[k] - b[k]);
+      extent const of     = (a[k] - b[k]) / common;
+      if (of > max_q) return false;
+      if ((m[k] - b[k]) / common * q > p * of) p = (m[k] - b[k]) / common, q = of;
+    }
+    for (std::size_t k = 0; k < kind_count; ++k)
+      if (q * m[k] > p * a[k] + (q - p) * b[k]) return false;
+    return true;
+  }
   /// The dimensions of `set` that may be split, and all that are split as they are.
   constexpr dim_set names_of(dim_set set) const {
     set &= ~whole;

@@ -389,13 +389,13 @@ private:
 /// takes one dry run; no layout is named.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
-template<template<Layout> class Program, Dimension... D>
-consteval auto record() {
+template<template<Layout> class Program, Dimension... D, class... A>
+consteval auto record(A... arguments) {
   using open = dry<undecided_layout<D...>>;
   recorder<D...> m;
   step_record<D...> step;
   {
-    Program<open> program{m};
+    Program<open> program{m, arguments...};
     m.start_over();
     {
       [[maybe_unused]] auto const result = detail::result_of_step(program);
