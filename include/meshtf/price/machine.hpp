@@ -48,6 +48,9 @@ struct early_sums_hook {
   early_sums_hook* next = nullptr;
 };
 
+/// An operand of a function that is computed again in the backward pass (tensor/uses_without_tape.hpp).
+struct use_without_tape;
+
 /// The weights of a block that travel in one message (tensor/packed_weights.hpp).
 struct packed_weights;
 
@@ -191,6 +194,9 @@ public:
   /// computed again.
   constexpr bool keeps_tape() const { return keeps_tape_; }
   constexpr bool keep_tape(bool on) { return std::exchange(keeps_tape_, on); }
+  /// Where the operands are noted of what is computed without a tape, and will be computed again; null:
+  /// nowhere.
+  constexpr detail::use_without_tape**& uses_without_tape() { return uses_; }
   /// Whether this is the second time, in a backward pass, that a function is computed.
   constexpr bool recomputes() const { return recomputes_; }
   constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
@@ -431,6 +437,7 @@ private:
   detail::stage_copy* stage_copies_       = nullptr;
   detail::early_sums_hook* early_sums_    = nullptr;
   detail::packed_weights* packed_weights_ = nullptr;
+  detail::use_without_tape** uses_        = nullptr;
   detail::message_in_flight* in_flight_[2]{};
 };
 

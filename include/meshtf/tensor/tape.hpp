@@ -7,6 +7,7 @@
 #include <meshtf/tensor/parameter.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/stale.hpp>
+#include <meshtf/tensor/uses_without_tape.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -44,7 +45,11 @@ constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_nee
 template<class T, class Machine, class... Rest>
 constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(first.machine(), rest.machine()...);
-  return (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
+  bool const wanted =
+      (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
+  if (wanted && !first.machine().keeps_tape()) [[unlikely]]
+    (note_use(first), ..., note_use(rest));
+  return wanted;
 }
 
 /// Adds up the local terms of `t`. It is then equal on all processes that hold the same part.

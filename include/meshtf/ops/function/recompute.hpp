@@ -7,6 +7,7 @@
 
 #include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/tensor/parameters.hpp>
+#include <meshtf/tensor/uses_without_tape.hpp>
 #include <meshtf/tensor/values.hpp>
 
 namespace meshtf {
@@ -58,14 +59,16 @@ constexpr auto kept_to_call(F&& f) {
   else return kept_function<function>{std::forward<F>(f)};
 }
 
-/// On the tape: f and its arguments. In the backward pass f is computed again with a tape, which is then
+/// On the tape: f, its arguments, and the slots of the parameters that it captures: until it has run, terms
+/// of their gradients are missing. In the backward pass f is computed again with a tape, which is then
 /// unwound like any other.
 template<class Machine, class F, class Results, class... X>
 struct recomputed_function : tape_entry {
   Machine* m;
   F f;
   std::tuple<X...> x;
-  Results z;  // without their elements
+  Results z;              // without their elements
+  uses_of_function uses;  // of what f captures
 
   static constexpr void run_backward(tape_entry* e) {
     static_cast<recomputed_function*>(e)->recompute_and_unwind();
@@ -129,8 +132,10 @@ constexpr auto recompute(F&& f, X const&... x) {
   auto& m = detail::machine_of_first(x...);
   if (!m.records_gradients() || !m.keeps_tape()) return f(detail::argument(x)...);
   int const stage = m.stage();
-  auto z          = [&] {
+  detail::uses_of_function uses;
+  auto z = [&] {
     detail::tape_switches const guard{m, false, m.recomputes()};
+    detail::uses_of_function::noting const noting{m, uses};
     return f(detail::argument(x)...);
   }();
   if (m.stage() != stage) detail::throw_stage_ends_in_function("recompute");
@@ -155,7 +160,7 @@ constexpr auto recompute(F&& f, X const&... x) {
                                                  decltype(holding), decltype(detail::kept_argument(x))...>;
       m.put_on_tape(m.template create<entry>(tape_entry{entry::run_backward, entry::destroy_this}, &m,
                                              std::move(kept), std::tuple{detail::kept_argument(x)...},
-                                             std::move(holding)));
+                                             std::move(holding), std::move(uses)));
     }
     return result;
   }
