@@ -161,8 +161,9 @@ constexpr collective_algorithm cheapest_algorithm(collective c, extent payload, 
 constexpr collective_algorithm algorithm_of_open_mpi(collective c, extent payload, extent count, extent n) {
   if (c == collective::all_gather) return below(all_gather_of_open_mpi, payload, n);
   if (c == collective::all_to_all) return below(all_to_all_of_open_mpi, payload / n, n);
-  // an array with fewer elements than processes has no part for each
-  return count < n ? collective_algorithm::recursive_doubling : below(all_reduce_of_open_mpi, payload, n);
+  auto const a = below(all_reduce_of_open_mpi, payload, n);
+  // a ring has no part for each process of an array with fewer elements: its code turns to the other
+  return a == collective_algorithm::ring && count < n ? collective_algorithm::recursive_doubling : a;
 }
 
 }  // namespace detail
