@@ -79,6 +79,7 @@
 #include <meshtf/optim/lion.hpp>
 #include <meshtf/optim/momentum.hpp>
 #include <meshtf/optim/sgd.hpp>
+#include <meshtf/optim/step_in_backward.hpp>
 #include <meshtf/optim/warmup_cosine.hpp>
 #include <meshtf/optim/warmup_stable_decay.hpp>
 #include <meshtf/price/budget.hpp>

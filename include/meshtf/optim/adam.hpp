@@ -63,6 +63,8 @@ MESHTF_COMPILE_WIDE(MESHTF_ADAM)
 /// Source: Kingma, Ba, Adam: A Method for Stochastic Optimization (2015), algorithm 1.
 class adam : public elementwise_steps<2> {
 public:
+  using updates_alone = adam;
+
   double rate    = 1e-3;
   double beta1   = 0.9;
   double beta2   = 0.999;
@@ -80,6 +82,13 @@ public:
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list);
+  }
+  /// Runs `pass`, a backward pass, and updates each parameter of the list in it as soon as that is possible:
+  /// see `backward(loss, opt, list)`.
+  template<class Pass, class... Part>
+  constexpr void step_during(Pass const& pass, parameter_list<Part...> const& list,
+                             std::source_location at = std::source_location::current()) {
+    step_with_decay("adam::step", at, 0, 0, list, pass);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
@@ -111,21 +120,15 @@ public:
 
 protected:
   /// Of the weights of parameters with at least `min_rank` dimensions, a share of 1 - rate * decay remains.
-  template<class... Part>
+  template<class Pass = detail::no_pass, class... Part>
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int min_rank,
-                                 parameter_list<Part...> const& list) {
-    with_next_powers([&, this] {
-      return take_steps(name, at, list,
-                        [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-                          double const own = rate * w.settings.rate;
-                          return function::adam_update<computed<T>>{w.decays(min_rank) ? own * decay : 0,
-                                                                    own * correction1(),
-                                                                    beta1,
-                                                                    beta2,
-                                                                    epsilon,
-                                                                    correction2()};
-                        });
-    });
+                                 parameter_list<Part...> const& list, Pass const& pass = {}) {
+    auto const update_of = [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+      double const own = rate * w.settings.rate;
+      return function::adam_update<computed<T>>{
+          w.decays(min_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
+    };
+    with_next_powers([&, this] { return take_steps(name, at, list, update_of, pass); });
   }
 
   /// Takes a step, which uses the powers of the decay rates. If it fails or is skipped (then `take` returns

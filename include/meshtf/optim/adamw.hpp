@@ -17,6 +17,8 @@ inline namespace v0 {
 /// scaled by the rate as in PyTorch.
 class adamw : public adam {
 public:
+  using updates_alone = adamw;
+
   double weight_decay = 0.01;
   int decayed_rank    = 2;
 
@@ -30,6 +32,13 @@ public:
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
     step_with_decay("adamw::step", at, weight_decay, decayed_rank, list);
+  }
+  /// Runs `pass`, a backward pass, and updates each parameter of the list in it as soon as that is possible:
+  /// see `backward(loss, opt, list)`.
+  template<class Pass, class... Part>
+  constexpr void step_during(Pass const& pass, parameter_list<Part...> const& list,
+                             std::source_location at = std::source_location::current()) {
+    step_with_decay("adamw::step", at, weight_decay, decayed_rank, list, pass);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>

@@ -34,10 +34,6 @@ constexpr bool shards_state(Optimizer const& opt) {
   else return false;
 }
 
-/// The machine of a search has no processes yet.
-template<class Machine>
-concept SumsEarly = requires { typename Machine::sum_in_flight; };
-
 }  // namespace detail
 
 /// While it lives, `backward` begins to add up the gradients of these parameters over the processes as soon

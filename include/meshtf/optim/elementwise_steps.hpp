@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
@@ -14,6 +15,7 @@
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/trained_list.hpp>
 #include <meshtf/optim/update.hpp>
+#include <meshtf/optim/updates_in_backward.hpp>
 #include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
@@ -118,10 +120,12 @@ protected:
 
   /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears
   /// the gradients. If `f_of` scales by norms (`detail::scales_by_norms`), all norms are joined by one
-  /// all-reduce before the first update. Whether the step was taken and not skipped.
-  template<class F, class... Part>
+  /// all-reduce before the first update. Whether the step was taken and not skipped. `pass` computes the
+  /// gradients, and parameters are updated meanwhile.
+  template<class F, class Pass = detail::no_pass, class... Part>
   constexpr bool take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list,
-                            F const& f_of) {
+                            F const& f_of, Pass const& pass = {}) {
+    if constexpr (!std::is_same_v<Pass, detail::no_pass>) take_steps_during(pass, name, at, list, f_of);
     ++step_;
     if constexpr (sizeof...(Part) > 0) {
       using first = typename detail::first_parameter<parameter_list<Part...>>::type;
@@ -156,6 +160,22 @@ protected:
   }
 
 private:
+  template<class Pass, class F, class... Part>
+  constexpr void take_steps_during(Pass const& pass, char const* name, std::source_location at,
+                                   parameter_list<Part...> const& list, F const& f_of) {
+    if (max_norm > 0 || skip_if_not_finite > 0) detail::throw_needs_all_gradients(max_norm > 0);
+    ++step_;
+    if constexpr (sizeof...(Part) > 0) {
+      using first = typename detail::first_parameter<parameter_list<Part...>>::type;
+      if (auto* const m = detail::machine_in(list); m != nullptr) {
+        step<typename first::element_type, typename first::layout_type, F> now{*this, *m, f_of,
+                                                                               detail::count_in(list)};
+        return detail::update_during(pass, list, *m, now, shard_state, treated_, name, at);
+      }
+    }
+    pass();
+  }
+
   // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
   template<class T, class Machine>
   struct state {
@@ -203,6 +223,13 @@ private:
       go(all, phase::update);
       sent_.send();
       return true;
+    }
+
+    /// One parameter whose gradient is complete, and shares no message.
+    template<class T>
+    constexpr void update_alone(detail::trained<T, Machine>& w) {
+      visit(w, phase::collect);
+      visit(w, phase::update);
     }
 
     constexpr detail::element_found const& found() const { return found_; }

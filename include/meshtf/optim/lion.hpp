@@ -46,6 +46,8 @@ MESHTF_COMPILE_WIDE(MESHTF_LION)
 /// Source: Chen and others, Symbolic Discovery of Optimization Algorithms (2023), algorithm 2.
 class lion : public elementwise_steps<1> {
 public:
+  using updates_alone = lion;
+
   double rate         = 1e-4;
   double weight_decay = 0;
   double beta1        = 0.9;
@@ -61,11 +63,21 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
-    take_steps("lion::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-      double const own = rate * w.settings.rate;
-      return function::lion_update<computed<T>>{w.decays(decayed_rank) ? own * weight_decay : 0, own, beta1,
-                                                beta2};
-    });
+    step_during(detail::no_pass{}, list, at);
+  }
+  /// Runs `pass`, a backward pass, and updates each parameter of the list in it as soon as that is possible:
+  /// see `backward(loss, opt, list)`.
+  template<class Pass, class... Part>
+  constexpr void step_during(Pass const& pass, parameter_list<Part...> const& list,
+                             std::source_location at = std::source_location::current()) {
+    take_steps(
+        "lion::step", at, list,
+        [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+          double const own = rate * w.settings.rate;
+          return function::lion_update<computed<T>>{w.decays(decayed_rank) ? own * weight_decay : 0, own,
+                                                    beta1, beta2};
+        },
+        pass);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>

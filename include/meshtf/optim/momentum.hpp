@@ -42,6 +42,8 @@ MESHTF_COMPILE_WIDE(MESHTF_MOMENTUM)
 /// Learning (2013), in PyTorch's form.
 class momentum : public elementwise_steps<1> {
 public:
+  using updates_alone = momentum;
+
   double rate   = 0.01;
   double mu     = 0.9;
   bool nesterov = false;
@@ -54,11 +56,20 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list,
                       std::source_location at = std::source_location::current()) {
+    step_during(detail::no_pass{}, list, at);
+  }
+  /// Runs `pass`, a backward pass, and updates each parameter of the list in it as soon as that is possible:
+  /// see `backward(loss, opt, list)`.
+  template<class Pass, class... Part>
+  constexpr void step_during(Pass const& pass, parameter_list<Part...> const& list,
+                             std::source_location at = std::source_location::current()) {
     take_steps(
-        "momentum::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+        "momentum::step", at, list,
+        [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
           return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate * w.settings.rate),
                                                         static_cast<computed<T>>(mu), nesterov};
-        });
+        },
+        pass);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>

@@ -41,6 +41,11 @@ struct replicas_under {
   }
 };
 
+/// Whether gradients may be added up, and parameters updated, during a backward pass. The machine of a search
+/// has no processes yet.
+template<class Machine>
+concept SumsEarly = requires { typename Machine::sum_in_flight; };
+
 /// What `parts_of_replicas` returns under the layouts of this machine.
 template<class Machine>
 struct replica_parts_on : std::type_identity<replica_parts> {};

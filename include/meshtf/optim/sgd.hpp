@@ -10,6 +10,7 @@
 #include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/update.hpp>
+#include <meshtf/optim/updates_in_backward.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -32,6 +33,12 @@ public:
     if (w.gradient.sum && sent_.sum(w.gradient, w.parts.size) && !after_all_) go_down(w);
   }
   constexpr void send() { sent_.send(); }
+  /// One parameter whose gradient is complete, and shares no message.
+  template<class T>
+  constexpr void update_alone(trained<T, Machine> const& w) {
+    collect(w);
+    go_down(w);
+  }
   template<class T>
   constexpr void go_down(trained<T, Machine> const& w) {
     if (!w.gradient.sum) return;
@@ -53,6 +60,8 @@ private:
 
 /// w -= rate * gradient for each parameter. It keeps no state.
 struct sgd {
+  using updates_alone = sgd;
+
   double rate = 0.01;
   /// If not 0, a step in which a gradient is not finite is skipped on all processes, and that many in a row
   /// end the job: see `adam`. It costs one more all-reduce of one number.
@@ -92,6 +101,20 @@ struct sgd {
         throw;
       }
     }
+  }
+  /// Runs `pass`, a backward pass, and updates each parameter of the list in it as soon as that is possible:
+  /// see `backward(loss, opt, list)`.
+  template<class Pass, class... Part>
+  constexpr void step_during(Pass const& pass, parameter_list<Part...> const& list,
+                             std::source_location at = std::source_location::current()) {
+    if (skip_if_not_finite > 0) detail::throw_needs_all_gradients(false);
+    if (auto* const m = detail::machine_in(list); m != nullptr) {
+      detail::steps_down step_now{*m, detail::count_in(list), rate, false};
+      detail::update_during(pass, list, *m, step_now, false, {}, "sgd::step", at);
+    } else {
+      pass();
+    }
+    step(list, at);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
