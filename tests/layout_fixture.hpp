@@ -283,6 +283,7 @@ struct cost_summary {
   extent parameters  = 0;
   extent peak        = 0;
   extent live        = 0;
+  extent spilled     = 0;
 
   template<class Cost>
   constexpr explicit cost_summary(Cost const& cost)
@@ -291,7 +292,8 @@ struct cost_summary {
         touched(cost.bytes_touched()),
         parameters(cost.parameter_bytes()),
         peak(cost.peak_bytes()),
-        live(cost.live_bytes()) {
+        live(cost.live_bytes()),
+        spilled(cost.bytes_spilled()) {
     // not `collectives()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
     cost.for_each_collective([this](auto const& c, extent) {
       calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent};
@@ -315,6 +317,7 @@ inline void compare(cost_summary const& promised, cost_summary const& counted, s
   CHECK(promised.parameters == counted.parameters);
   CHECK(promised.peak == counted.peak);
   CHECK(promised.live == counted.live);
+  CHECK(promised.spilled == counted.spilled);
 }
 
 // ---- running a program

@@ -154,6 +154,8 @@ constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_
       append(out, said++ == 0 ? ": " : ", ", to_string(purpose), " ", bytes_text(c.at_peak()[purpose]));
   if (said == 0) append(out, ", ", bytes_text(c.parameter_bytes()), " of it parameters");
   out += '\n';
+  if (c.bytes_spilled() > 0)
+    append(out, "  spills      ", bytes_text(c.bytes_spilled()), " to its file and back\n");
   append(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()),
          c.calls() == 1 ? " call" : " calls");
   said = 0;

@@ -12,5 +12,6 @@
 #include <meshtf/ops/function/recompute.hpp>
 #include <meshtf/ops/function/reproducible.hpp>
 #include <meshtf/ops/function/slicewise.hpp>
+#include <meshtf/ops/function/spill.hpp>
 #include <meshtf/ops/function/twice.hpp>
 #include <meshtf/ops/function/with_gathered_weights.hpp>

@@ -31,6 +31,12 @@ constexpr bool a_process_sends_at_most(extent sent) {
   char const bytes_to_send[static_cast<std::size_t>(Budget > 0 ? Budget : 1)]{};
   return bytes_to_send[sent] == 0;
 }
+template<extent Budget>
+constexpr bool a_process_spills_at_most(extent spilled) {
+  if (spilled <= Budget) return true;
+  char const bytes_to_the_file_and_back[static_cast<std::size_t>(Budget > 0 ? Budget : 1)]{};
+  return bytes_to_the_file_and_back[spilled] == 0;
+}
 
 }  // namespace detail
 
@@ -60,6 +66,20 @@ consteval bool sends_at_most(cost<M, Capacity> const& c) {
 template<extent Budget, MeshAxis... A, Mesh M, int K>
 consteval bool sends_at_most(staged_cost<M, K> const& c) {
   return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
+}
+
+/// Whether arrays of at most `Budget` bytes leave a process for its file and come back, each counted once a
+/// way. If they are more, the compiler's message shows both numbers:
+///
+///     static_assert(meshtf::spills_at_most<800 * meshtf::MiB>(cost));
+template<extent Budget, Mesh M, std::size_t Capacity>
+consteval bool spills_at_most(cost<M, Capacity> const& c) {
+  return detail::a_process_spills_at_most<Budget>(c.bytes_spilled());
+}
+
+template<extent Budget, Mesh M, int K>
+consteval bool spills_at_most(staged_cost<M, K> const& c) {
+  return detail::a_process_spills_at_most<Budget>(c.bytes_spilled());
 }
 
 /// A few words in a compiler's message. The array is exactly as long as the words, since clang prints no

@@ -120,11 +120,13 @@ public:
   constexpr extent bytes_touched() const { return bytes_touched_; }
   /// The part of these bytes that belongs to passes other than contractions.
   constexpr extent elementwise_bytes() const { return elementwise_bytes_; }
+  /// Bytes of the arrays that leave for a file and come back, each counted once a way.
+  constexpr extent bytes_spilled() const { return bytes_spilled_; }
   /// Products, passes over memory and messages: the number of things that a machine was asked to do.
   constexpr extent operations() const { return kernels_ + calls(); }
   /// Bytes of the parameters' shards.
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
-  /// Bytes of the optimizers' state.
+  /// Bytes of the optimizers' state, also where it waits in a file.
   constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
   /// The most bytes that lived at once: tensors, what the tape keeps of them, gradients, optimizer state,
   /// packing and message buffers.
@@ -204,6 +206,7 @@ public:
     sum.elementwise_flops_ += b.elementwise_flops_;
     sum.bytes_touched_ += b.bytes_touched_;
     sum.elementwise_bytes_ += b.elementwise_bytes_;
+    sum.bytes_spilled_ += b.bytes_spilled_;
     sum.live_bytes_ = b.live_bytes_;
     sum.overlaps_   = a.overlaps_ || b.overlaps_;
     if (b.parameter_bytes_ > a.parameter_bytes_) sum.parameter_bytes_ = b.parameter_bytes_;
@@ -223,6 +226,7 @@ public:
     product.elementwise_flops_ *= n;
     product.bytes_touched_ *= n;
     product.elementwise_bytes_ *= n;
+    product.bytes_spilled_ *= n;
     if (n == 0) {
       product.overlaps_ = false;
       product.count_ = product.run_count_ = 0;
@@ -243,7 +247,7 @@ public:
   constexpr void start_over() {
     count_ = run_count_ = 0;
     runs_               = {};
-    kernels_ = flops_ = elementwise_flops_ = bytes_touched_ = elementwise_bytes_ = 0;
+    kernels_ = flops_ = elementwise_flops_ = bytes_touched_ = elementwise_bytes_ = bytes_spilled_ = 0;
     note_memory(0, 0, 0);
     overlaps_     = false;
     at_last_call_ = {};
@@ -284,6 +288,7 @@ public:
     bytes_touched_ += w.bytes;
     if (w.flops == 0) elementwise_bytes_ += w.bytes;
   }
+  constexpr void note_spilled(extent bytes) { bytes_spilled_ += bytes; }
   constexpr void note_memory(extent live, extent peak, extent parameters, extent optimizer = 0) {
     live_bytes_      = live;
     peak_bytes_      = peak;
@@ -351,8 +356,9 @@ private:
     return true;
   }
   constexpr computed_work computed() const { return {flops_, elementwise_bytes_}; }
-  constexpr std::array<extent, 6> figures() const {
-    return {flops_, elementwise_flops_, bytes_touched_, parameter_bytes_, optimizer_bytes_, peak_bytes_};
+  constexpr std::array<extent, 7> figures() const {
+    return {flops_,           elementwise_flops_, bytes_touched_, bytes_spilled_,
+            parameter_bytes_, optimizer_bytes_,   peak_bytes_};
   }
 
   template<class... A, class Of>
@@ -377,6 +383,7 @@ private:
   extent elementwise_flops_ = 0;
   extent bytes_touched_     = 0;
   extent elementwise_bytes_ = 0;
+  extent bytes_spilled_     = 0;
   extent parameter_bytes_   = 0;
   extent optimizer_bytes_   = 0;
   extent peak_bytes_        = 0;

@@ -21,7 +21,8 @@ public:
         bytes_touched_(b.bytes_touched() - a.bytes_touched()),
         parameter_bytes_(b.parameter_bytes() - a.parameter_bytes()),
         optimizer_bytes_(b.optimizer_bytes() - a.optimizer_bytes()),
-        peak_bytes_(b.peak_bytes() - a.peak_bytes()) {
+        peak_bytes_(b.peak_bytes() - a.peak_bytes()),
+        bytes_spilled_(b.bytes_spilled() - a.bytes_spilled()) {
     add(b, 1);
     add(a, -1);
   }
@@ -46,6 +47,7 @@ public:
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
   constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
   constexpr extent peak_bytes() const { return peak_bytes_; }
+  constexpr extent bytes_spilled() const { return bytes_spilled_; }
 
   /// A line for each figure that differs.
   constexpr fixed_text<1023> text() const {
@@ -75,6 +77,7 @@ public:
     line("parameters", parameter_bytes_, bytes_text(parameter_bytes_));
     line("optimizer state", optimizer_bytes_, bytes_text(optimizer_bytes_));
     line("peak", peak_bytes_, bytes_text(peak_bytes_));
+    line("bytes spilled", bytes_spilled_, bytes_text(bytes_spilled_));
     return out;
   }
 
@@ -124,6 +127,7 @@ private:
   extent parameter_bytes_;
   extent optimizer_bytes_;
   extent peak_bytes_;
+  extent bytes_spilled_ = 0;
 };
 
 /// What `b` costs more than `a`.

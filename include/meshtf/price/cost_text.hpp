@@ -94,6 +94,7 @@ constexpr auto cost_text(cost<M, Capacity> const& c) {
   figure("parameters", bytes_text(c.parameter_bytes()));
   figure("optimizer state", bytes_text(c.optimizer_bytes()));
   figure("peak", bytes_text(c.peak_bytes()));
+  if (c.bytes_spilled() > 0) figure("bytes spilled", bytes_text(c.bytes_spilled()));
 
   if (c.calls() > 0) {
     out += "\nwhat sends most            over             calls        bytes\n";

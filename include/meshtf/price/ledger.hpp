@@ -102,6 +102,27 @@ public:
     machine_base<ledger<M>, M>::count_optimizer_state(bytes);
   }
 
+  // ---- a file for arrays that leave memory: nothing moves, and the memory is counted as a process counts it
+  /// Memory for an array that comes back, which is held for what it was before.
+  template<class T>
+  constexpr T* take_again(extent n, held_array*& entry) {
+    held_for const purpose = entry->what;
+    take<T>(n, entry);
+    entry->what = purpose;
+    return nullptr;
+  }
+  template<class T>
+  constexpr void write_out(T const*, extent n, detail::file_place&) {
+    this->note_spilled(n * extent{sizeof(T)});
+  }
+  template<class T>
+  constexpr void read_back(T*, extent n, detail::file_place&) {
+    this->note_spilled(n * extent{sizeof(T)});
+  }
+  constexpr void wait_for(detail::file_place const&) const {}
+  constexpr void recall(detail::file_place const&) const {}
+  constexpr void forget(detail::file_place const&) const {}
+
   // ---- arithmetic
   template<Task K, class... A>
   constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {

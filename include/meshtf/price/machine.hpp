@@ -12,6 +12,7 @@
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/placement_needs.hpp>
 #include <meshtf/price/cost.hpp>
+#include <meshtf/price/spilled.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -216,7 +217,10 @@ public:
     if (over != 0) stages_over_ = over;
   }
   /// Puts the tape of another micro-batch in the place of this one, which it returns.
-  constexpr tape_entry* exchange_tape(tape_entry* other) { return std::exchange(last_, other); }
+  constexpr tape_entry* exchange_tape(tape_entry* other) {
+    scopes_.last = nullptr;  // scopes of one tape are read ahead of each other
+    return std::exchange(last_, other);
+  }
   /// Another forward or backward pass begins. What was sent in the one before may still be in flight; it ends
   /// when this one first sends in the same direction.
   constexpr void begin_pass(bool backward, int /*micro_batch*/) {
@@ -235,6 +239,12 @@ public:
   constexpr detail::early_sums_hook*& early_sums() { return early_sums_; }
   /// Whether more terms of the gradients follow after this backward pass, so that nothing is summed yet.
   constexpr bool more_terms_follow(bool yes) { return std::exchange(more_terms_follow_, yes); }
+
+  // ---- arrays that leave for a file
+  constexpr detail::spilled_scopes& spilled() { return scopes_; }
+  /// Arrays of fewer bytes stay in memory, where `spill` and `spill_state` send others away; 64 KiB unless
+  /// said otherwise. Returns what it was.
+  constexpr extent spill_from(extent bytes) { return std::exchange(scopes_.min_bytes, bytes); }
 
   /// The blocks whose weights are gathered together at present, the innermost first.
   constexpr detail::packed_weights*& packed_weights() { return packed_weights_; }
@@ -359,6 +369,9 @@ protected:
   constexpr void note(work const& w) {
     if (notes_ != nullptr && !idles_) notes_->note(w);
   }
+  constexpr void note_spilled(extent bytes) {
+    if (notes_ != nullptr && !idles_) notes_->note_spilled(bytes);
+  }
   constexpr bool takes_notes() const { return notes_ != nullptr; }
   /// For a collective that goes on after it has been noted, until its result is needed.
   using begun_call = typename cost<M>::begun_call;
@@ -439,6 +452,7 @@ private:
   detail::packed_weights* packed_weights_ = nullptr;
   detail::use_without_tape** uses_        = nullptr;
   detail::message_in_flight* in_flight_[2]{};
+  detail::spilled_scopes scopes_{};
 };
 
 /// The former name of `machine_base`.

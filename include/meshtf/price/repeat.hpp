@@ -166,6 +166,7 @@ struct repetition {
     line(&all::elementwise_flops_);
     line(&all::bytes_touched_);
     line(&all::elementwise_bytes_);
+    line(&all::bytes_spilled_);
     line(&all::parameter_bytes_);
     line(&all::optimizer_bytes_);
     line(&all::live_bytes_);

@@ -100,6 +100,9 @@ public:
   constexpr extent bytes_touched() const {
     return largest([](cost<M> const& c) { return c.bytes_touched(); });
   }
+  constexpr extent bytes_spilled() const {
+    return largest([](cost<M> const& c) { return c.bytes_spilled(); });
+  }
   constexpr extent operations() const {
     return largest([](cost<M> const& c) { return c.operations(); });
   }

@@ -21,6 +21,7 @@
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/pool.hpp>
+#include <meshtf/runtime/spill_file.hpp>
 
 #if !MESHTF_DECLARES_ONLY
 #include <meshtf/kernel/xtensor_view.hpp>
@@ -138,6 +139,36 @@ public:
   }
   /// The allocator: tells how many blocks it took from the system, and their total size.
   pool const& memory() const { return pool_; }
+
+  // ---- a file for arrays that leave memory (`spill`, `spill_state`)
+
+  /// The folder of the file, unless MESHTF_SPILL says it; without both it is /tmp.
+  /// Errors: `usage_error` if an array has left already.
+  void spill_to(std::string folder) { spilled_.put_into(std::move(folder)); }
+  /// Seconds in which this process has waited for its file.
+  double seconds_waited_for_file() const { return spilled_.seconds_waited(); }
+  /// Bytes that the file has room for; in steady state it does not grow.
+  extent spill_file_bytes() const { return spilled_.bytes(); }
+
+  template<class T>
+  T* take_again(extent n) {
+    return take<T>(n);
+  }
+  template<class T>
+  void write_out(T const* x, extent n, detail::file_place& p) {
+    extent const bytes = n * extent{sizeof(T)};
+    this->note_spilled(bytes);
+    spilled_.write(x, bytes, p, this->along(joining_axes<M> & ~this->stages_over()));
+  }
+  template<class T>
+  void read_back(T* x, extent n, detail::file_place& p) {
+    extent const bytes = n * extent{sizeof(T)};
+    this->note_spilled(bytes);
+    spilled_.read(x, bytes, p);
+  }
+  void wait_for(detail::file_place const& p) { spilled_.wait(p); }
+  void recall(detail::file_place const& p) noexcept { spilled_.recall(p); }
+  void forget(detail::file_place const& p) noexcept { spilled_.forget(p); }
 
   /// This process's elements as an xtensor view.
   template<class T, std::size_t N>
@@ -271,6 +302,7 @@ private:
   detail::kept_plans own_steps_;
   pool pool_;
   extent arrays_ = 0;
+  detail::spill_file spilled_;
 };
 
 /// The cost of all that `f.operator()<L>(m)` does, recorded while it runs: the same figures, in the same

@@ -70,7 +70,9 @@ private:
 };
 
 /// Where the elements of a shard are. `absent`: with the processes of another stage of the pipeline.
-enum class storage_state : unsigned char { present, absent };
+/// `leaving`: in memory, while they are written to the file of the machine; `away`: in the file alone;
+/// `returning`: they are being read.
+enum class storage_state : unsigned char { present, absent, leaving, away, returning };
 
 /// The elements of a shard, which live from the first handle to the last.
 template<class T, class Machine>
@@ -89,27 +91,44 @@ public:
       : machine_(other.machine_),
         size_(other.size_),
         state_(other.state_),
+        noted_(other.noted_),
         stage_(other.stage_),
         ticket_(other.ticket_),
         data_(other.data_),
         version_(other.version_),
-        counted_(other.counted_) {
+        counted_(other.counted_),
+        place_(other.place_) {
     other.machine_ = nullptr;
   }
   constexpr ~storage() {
     if (machine_ == nullptr) return;
-    if constexpr (listed) machine_->give(data_, allocated(), ticket_);
-    else machine_->give(data_, allocated());
+    if constexpr (spillable) {
+      if (place_ != nullptr) [[unlikely]]
+        leave_file();
+      if (state_ == storage_state::away) return;
+    }
+    give_memory();
   }
 
   constexpr size_type size() const { return size_; }
-  constexpr T* data() const { return data_; }
+  /// The elements. Those in a file come back first, so who asks for them early waits, and that is all.
+  constexpr T* data() const {
+    if constexpr (spillable)
+      if (state_ >= storage_state::away) [[unlikely]]
+        const_cast<storage*>(this)->come_back();
+    return data_;
+  }
   constexpr bool is_absent() const { return state_ == storage_state::absent; }
   /// The stage that was at work when it was made; -1: all were.
   constexpr int stage() const { return stage_; }
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }
-  constexpr void written() { ++version_; }
+  constexpr void written() {
+    ++version_;
+    if constexpr (spillable)
+      if (state_ == storage_state::leaving) [[unlikely]]  // the file has what it was before
+        come_back();
+  }
   /// The number of the machine's counts under which the content was made: elements beyond these counts have
   /// no value.
   constexpr unsigned counted() const { return counted_; }
@@ -129,10 +148,53 @@ public:
     return machine_->can_alias(ticket_, size_, c);
   }
 
+  // ---- a file in place of memory. Each of these does nothing where there is nothing to do.
+  static constexpr bool spillable = can_spill<Machine>;
+
+  /// Whether a scope spills it.
+  constexpr bool is_noted() const { return noted_; }
+  constexpr void note(bool yes) { noted_ = yes; }
+
+  constexpr void begin_to_leave() {
+    if (state_ != storage_state::present || size_ == 0) return;
+    if (place_ == nullptr) place_ = machine_->template create<file_place>();
+    machine_->write_out(static_cast<T const*>(data_), size_, *place_);
+    state_ = storage_state::leaving;
+  }
+  constexpr void be_gone() {
+    if (state_ != storage_state::leaving) return;
+    machine_->wait_for(*place_);
+    give_memory();
+    data_  = nullptr;
+    state_ = storage_state::away;
+  }
+  constexpr void begin_to_return() {
+    if (state_ != storage_state::away) return;
+    if constexpr (listed) data_ = machine_->template take_again<T>(size_, ticket_);
+    else data_ = machine_->template take_again<T>(size_);
+    state_ = storage_state::returning;
+    machine_->read_back(data_, size_, *place_);
+  }
+  [[gnu::noinline]] constexpr void come_back() {
+    begin_to_return();
+    if (state_ == storage_state::returning) machine_->wait_for(*place_);
+    else if (state_ == storage_state::leaving) machine_->recall(*place_);
+    else return;
+    state_ = storage_state::present;
+  }
+
 private:
   using ticket                 = typename ticket_on<Machine>::type;
   static constexpr bool listed = !std::is_same_v<ticket, no_ticket>;
 
+  constexpr void give_memory() {
+    if constexpr (listed) machine_->give(data_, allocated(), ticket_);
+    else machine_->give(data_, allocated());
+  }
+  [[gnu::noinline]] constexpr void leave_file() {
+    machine_->forget(*place_);
+    machine_->destroy(place_);
+  }
   constexpr size_type allocated() const { return is_absent() ? size_type{0} : size_; }
   static constexpr T* take(Machine& m, size_type size, ticket& number) {
     if constexpr (listed) return m.template take<T>(size, number);
@@ -142,11 +204,13 @@ private:
   Machine* machine_;
   size_type size_;
   storage_state state_;
+  bool noted_ = false;
   int stage_;
   [[no_unique_address]] ticket ticket_{};
   T* data_;
-  unsigned version_ = 0;
-  unsigned counted_ = 0;
+  unsigned version_  = 0;
+  unsigned counted_  = 0;
+  file_place* place_ = nullptr;  // once it has left for the first time
 };
 
 /// The address `by` elements after `data`; a machine that only notes prices has no array to point into.

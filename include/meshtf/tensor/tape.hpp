@@ -6,6 +6,7 @@
 #include <meshtf/plan/shard_plan.hpp>
 #include <meshtf/tensor/parameter.hpp>
 #include <meshtf/tensor/partial.hpp>
+#include <meshtf/tensor/spilled.hpp>
 #include <meshtf/tensor/stale.hpp>
 #include <meshtf/tensor/uses_without_tape.hpp>
 
@@ -36,7 +37,10 @@ struct kept {
 template<class T, class L, class... D>
 constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_needed = true) {
   // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
-  if (if_needed) return {x, x.handle()->version()};
+  if (if_needed) {
+    note_for_spilling<T, machine<L>>(x);
+    return {x, x.handle()->version()};
+  }
   return {x.without_value(), 0};
 }
 

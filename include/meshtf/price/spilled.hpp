@@ -1,0 +1,112 @@
+// Arrays that leave memory for a file: where each is, and which of them leave and come back together.
+#pragma once
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/mesh.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+template<Mesh M>
+class process_mesh;
+template<Mesh M>
+class ledger;
+
+namespace detail {
+
+/// Whether arrays of a machine can leave for a file. A record of all layouts has no arrays that could.
+template<class Machine>
+inline constexpr bool can_spill = false;
+template<Mesh M>
+inline constexpr bool can_spill<process_mesh<M>> = true;
+template<Mesh M>
+inline constexpr bool can_spill<ledger<M>> = true;
+
+/// The place of an array in the file of its machine.
+struct file_place {
+  extent start = -1;  // none yet
+  extent bytes = 0;   // as reserved
+  long request = 0;   // the number of the latest write or read
+};
+
+/// An array that a scope spills.
+struct spilled_array {
+  enum class move { leave, be_gone, begin_return, be_back, drop };
+  void (*act)(spilled_array*, move);
+  void const* key;  // the address of its storage
+  extent bytes;
+  spilled_array* next = nullptr;
+};
+
+/// What the tape keeps of one function. It leaves and comes back as one.
+struct spilled_scope {
+  spilled_array* first  = nullptr;
+  spilled_scope* before = nullptr;  // on the same tape
+  extent bytes          = 0;
+  extent largest        = 0;  // bytes of the largest scope up to this one
+
+  constexpr void add(spilled_array* a) {
+    a->next = first;
+    first   = a;
+    bytes += a->bytes;
+  }
+  constexpr void remove(void const* key) {
+    for (spilled_array** link = &first; *link != nullptr; link = &(*link)->next)
+      if ((*link)->key == key) {
+        spilled_array* const a = *link;
+        *link                  = a->next;
+        bytes -= a->bytes;
+        return a->act(a, spilled_array::move::drop);
+      }
+  }
+  constexpr void ask(spilled_array::move m) const {
+    for (spilled_array* a = first; a != nullptr;) {
+      spilled_array* const next = a->next;  // `drop` destroys a
+      a->act(a, m);
+      a = next;
+    }
+  }
+  /// All reads are asked for before the first is waited for.
+  constexpr void come_back() const {
+    ask(spilled_array::move::begin_return);
+    ask(spilled_array::move::be_back);
+  }
+  /// Begins to read what the scopes before this one need: one of them, and further ones as long as all these
+  /// have no more bytes than the largest. So short scopes are read well ahead, and the memory is bounded.
+  constexpr void read_ahead() const {
+    extent room = largest;
+    for (spilled_scope const* s = before; s != nullptr; s = s->before) {
+      if (s != before && s->bytes > room) return;
+      s->ask(spilled_array::move::begin_return);
+      room -= s->bytes;
+    }
+  }
+};
+
+/// The scopes of a machine.
+struct spilled_scopes {
+  spilled_scope* open    = nullptr;  // whose function runs
+  spilled_scope* last    = nullptr;  // the latest on the tape
+  spilled_scope* leaving = nullptr;  // the one that is being written
+  extent min_bytes       = 64 * 1024;
+
+  /// The function of `s` has returned: the scope before has left, and this one begins to.
+  constexpr void close(spilled_scope& s) {
+    if (leaving != nullptr) leaving->ask(spilled_array::move::be_gone);
+    leaving = nullptr;
+    if (s.first == nullptr) return;
+    s.ask(spilled_array::move::leave);
+    leaving   = &s;
+    s.before  = last;
+    s.largest = last != nullptr && last->largest > s.bytes ? last->largest : s.bytes;
+    last      = &s;
+  }
+  constexpr void forget(spilled_scope const& s) {
+    if (leaving == &s) leaving = nullptr;
+    if (last == &s) last = s.before;
+  }
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
