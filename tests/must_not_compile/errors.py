@@ -39,7 +39,8 @@ groups = [
     ("shapes", "Shape operations", "ops/shape/broadcast.hpp ops/shape/reshape.hpp ops/shape/tile.hpp ops/shape/transpose.hpp plan/concat_plan.hpp "
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
-    ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp"),
+    ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp "
+     "ops/function/reproducible.hpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/blocks_in_turn.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp early_sums_of_bfloat16.cpp second_backward.cpp step_of_a_model.cpp"),

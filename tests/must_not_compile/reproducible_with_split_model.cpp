@@ -1,5 +1,5 @@
 // error: rule_besides_batch<batch,
-// error: reproducible needs a layout that splits the batch alone
+// error: reproducible needs a chosen layout that splits the batch alone
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<16> {};

@@ -293,7 +293,7 @@ TEST_CASE("weights are added up over all blocks") {
         }).find("8 blocks to add up to more than 0") != std::string::npos);
 }
 
-TEST_CASE("a block of another process and a gradient of before are refused") {
+TEST_CASE("a block of another process, a gradient of before, and a state are refused") {
   auto& m = processes<on_line<1>>(alone());
   using L = data<1>;
   parameter<float, L, width> w{m, normal{1}};
@@ -307,6 +307,14 @@ TEST_CASE("a block of another process and a gradient of before are refused") {
   };
   CHECK(says([&] { (void)reproducible<batch, block>(list, [&](extent i) { return loss(i + 1); }); },
              "expects a block of this process, 0 to 7, got 8"));
+  CHECK(!w.slot().sum);
+  state<float, L, width> seen{m};
+  auto const writes = [&](extent i) {
+    seen.update(mean<block>(block_of<batch, block>(x, i)));
+    return loss(i);
+  };
+  CHECK(says([&] { (void)reproducible<batch, block>(parameters(w, seen), writes); },
+             "expects a step that writes no state"));
   CHECK(!w.slot().sum);
   backward(loss(0));
   CHECK(says([&] { (void)reproducible<batch, block>(list, loss); }, "expects parameters without gradients"));

@@ -14,12 +14,37 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// A search has no processes yet that could join the blocks of `Batch`. Search with `accumulate`.
+template<class Batch>
+struct blocks_in_a_search {};
+
 namespace detail {
+
+/// The machine of a search has no processes yet.
+template<class M>
+concept ExchangesInPairs = requires(M& m, float const* x, float* z, axis_list const& over) {
+  m.exchange_in_pairs(x, z, extent{1}, over, extent{1});
+};
 
 [[noreturn]] inline void throw_gradients_before() {
   throw software_error(
       "reproducible expects parameters without gradients, since it adds up those of its blocks alone, got "
       "some of an earlier backward: let the optimizer step, or call zero_gradients, before");
+}
+
+[[noreturn]] inline void throw_state_of_blocks() {
+  throw software_error(
+      "reproducible expects a step that writes no state, since each process would keep that of its own "
+      "blocks, got one that does: leave out layers that keep running values, such as batch_norm, or the "
+      "update");
+}
+
+/// How often what a list has was written.
+template<class List>
+constexpr unsigned writes_in(List const& list) {
+  unsigned n = 0;
+  list.for_each_tensor([&n](auto& x) { n += x.handle()->version(); });
+  return n;
 }
 
 template<class List>
@@ -34,7 +59,9 @@ template<class Batch, class Block, class Loss>
 struct reproducible_objection : std::type_identity<legal> {};
 template<class Batch, class Block, Tensor Loss>
 struct reproducible_objection<Batch, Block, Loss>
-    : std::type_identity<reproducible_verdict<actual<typename Loss::layout_type>, Batch, Block>> {};
+    : std::type_identity<first_objection<
+          std::conditional_t<ExchangesInPairs<typename Loss::machine_type>, legal, blocks_in_a_search<Batch>>,
+          reproducible_verdict<actual<typename Loss::layout_type>, Batch, Block>>> {};
 
 template<class Batch, class Block, class Loss>
 using blocks_for = batch_blocks<actual<typename Loss::layout_type>, Batch, Block>;
@@ -44,7 +71,6 @@ template<class Blocks, class Machine, class List, class F>
 constexpr auto sum_of_blocks(Machine& m, List const& list, F const& step, std::source_location at) {
   using loss_type = std::remove_cvref_t<decltype(stop_gradient(step(extent{0})))>;
   using number    = typename loss_type::element_type;
-  m.must_know(joining_axes<typename Machine::mesh_type>);
   counting_step<F> counting{step};
   block_tree<Machine> tree{m, Blocks::own, count_in(list)};
   extent const first = first_block<Blocks>(m);
@@ -62,8 +88,11 @@ constexpr auto sum_of_blocks(Machine& m, List const& list, F const& step, std::s
 template<class Blocks, class List, class F>
 constexpr auto joined_blocks(List const& list, F const& step, std::source_location at) {
   expect_no_gradients(list);
+  unsigned const writes = writes_in(list);
   try {
-    return sum_of_blocks<Blocks>(machine_of(list, "reproducible"), list, step, at);
+    auto loss = sum_of_blocks<Blocks>(machine_of(list, "reproducible"), list, step, at);
+    if (writes_in(list) != writes) throw_state_of_blocks();
+    return loss;
   } catch (...) {
     zero_gradients(list);
     throw;
@@ -99,14 +128,16 @@ constexpr auto joined_weights(List const& list, W const& weight, std::source_loc
 /// step trains: gradients of others are those of this process's blocks alone.
 ///
 /// Errors: `rule_besides_batch` unless the layout splits the batch alone; those of `block_of`;
-/// `software_error` if a parameter has a gradient before, and as `accumulate`.
+/// `blocks_in_a_search`;
+/// `software_error` if a parameter has a gradient before, if the step writes a state of the list, and as
+/// `accumulate`.
 /// Source: Demmel, Nguyen, Parallel Reproducible Summation (2015), section 1, for the fixed tree.
 template<Dimension Batch, Dimension Block, class... Part, class F>
 constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
                             std::source_location at = std::source_location::current()) {
   using loss_type = decltype(step(extent{0}));
   using verdict   = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
-  static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
+  static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
   if constexpr (detail::AnyRejected<loss_type> || !accepted<verdict>) {
     return detail::rejected{};
   } else {
@@ -130,7 +161,7 @@ constexpr auto reproducible(parameter_list<Part...> const& list, F const& step, 
   using loss_type   = decltype(step(extent{0}));
   using weight_type = decltype(weight(extent{0}));
   using verdict     = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
-  static_assert(accepted<verdict>, "meshtf: reproducible needs a layout that splits the batch alone");
+  static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
   if constexpr (detail::AnyRejected<loss_type, weight_type> || !accepted<verdict>) {
     return detail::rejected{};
   } else {
