@@ -43,7 +43,8 @@ static_assert(sends(steps_of(bruck, collective::all_to_all, 800, 8), 3, 3 * 400,
 static_assert(sends(steps_of(bruck, collective::all_to_all, 500, 5), 3, 500, 0));
 
 static_assert(sends(steps_of(pairwise, collective::reduce_scatter, 700, 8), 7, 700, 700));
-static_assert(sends(steps_of(binomial_tree, collective::broadcast, 10, 5), 3, 30, 0));
+static_assert(sends(steps_of(binomial_tree, collective::broadcast, 10, 8), 3, 30, 0));
+static_assert(sends(steps_of(binomial_tree, collective::broadcast, 10, 5), 2, 20, 0));  // 0, 2, 3
 static_assert(sends(steps_of(direct, collective::hand_on, 10, 4), 1, 10, 0));
 
 constexpr link_model units{.seconds_per_message = 1, .seconds_per_byte = 2};

@@ -116,8 +116,9 @@ constexpr extent messages_of_all_gather(collective_algorithm a, extent n) {
 /// A collective that is not made by it takes what the ring, or each pair in turn, takes. Where the processes
 /// are no power of two, recursive doubling of an all-gather is Bruck's.
 ///
-/// `linear` sends to all at once, so that latencies pass at the same time. In `reduce_and_broadcast`
-/// processes send the whole array to two others at once.
+/// `linear` sends to all at once, so that latencies pass at the same time. So does each process of the tree
+/// of a broadcast, which the library makes of single numbers: the deepest leaf is log2(processes) messages
+/// away.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005);
 /// Bruck and others, Efficient Algorithms for All-to-All Communications (1997); Chen and others, Performance
@@ -130,7 +131,7 @@ constexpr algorithm_steps steps_of(collective_algorithm a, collective c, extent 
       return {detail::messages_of_all_gather(a, processes), payload * (processes - 1), 0};
     case collective::all_to_all: return detail::steps_of_all_to_all(a, payload, processes);
     case collective::broadcast: {
-      extent const levels = a == collective_algorithm::binomial_tree ? detail::upper_log2(processes) : 1;
+      extent const levels = a == collective_algorithm::binomial_tree ? detail::lower_log2(processes) : 1;
       return {levels, levels * payload, 0};
     }
     default:
