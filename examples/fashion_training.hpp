@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <meshtf/data/batches.hpp>
+#include <meshtf/data/prefetched.hpp>
 
 #include "progress.hpp"
 #include "side_by_side.hpp"
@@ -16,14 +17,14 @@ void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images,
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, Batch::size);
   Training<L> t{m, seed};
   m.agree(parameters(t.net));
-  meshtf::shuffled_batches batches{images, seed};
+  meshtf::prefetched batches{meshtf::shuffled_batches{images, seed}};  // a thread reads ahead
   progress shown{m.rank() == 0, 0, steps, 0, plain};
   for (long i = 1; i <= steps; ++i) {
     batches.next(t.x, t.labels);
     t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
     auto const loss = t.step();
     if (shown.at(i))
-      shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(),
+      shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.position().epoch, loss.value(),
                 Batch::size / shown.seconds_a_step());
   }
 

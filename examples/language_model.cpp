@@ -26,6 +26,7 @@
 
 #include <unistd.h>
 
+#include <meshtf/data/prefetched.hpp>
 #include <meshtf/data/text.hpp>
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/asynchronous_saves.hpp>
@@ -173,7 +174,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   if (!chosen.resume.empty()) at = resume(t, chosen);
   m.agree(parameters(t.net));
   auto const first = static_cast<long>(at.step);
-  meshtf::random_windows windows{text.training, at.seed};
+  meshtf::prefetched windows{meshtf::random_windows{text.training, at.seed}};  // a thread reads ahead
   windows.seek(first);
 
   say(m, "\ntraining under %s%s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(),

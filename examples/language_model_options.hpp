@@ -18,7 +18,8 @@ inline std::string usage(std::string const& size, long steps) {
          R"()
   --layout NAME   one layout alone (default: a few steps under each that this number of processes has,
                   then training under mixed with 4 or 8 processes, under data with 2)
-  --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
+  --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes); a thread reads the next
+                  batch while a step is taken
   --seed N        of the initial parameters and the order of the text (default: 1)
   --every N       a line of progress every N steps (default: the first, and each tenth of them)
   --size NAME     that of this program: other sizes are other programs

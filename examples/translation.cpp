@@ -21,12 +21,14 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
 
 #include <boost/mpi/collectives/broadcast.hpp>
 
+#include <meshtf/data/prefetched.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
@@ -369,8 +371,9 @@ public:
 
   /// Up to the last step, or until the minutes are over.
   void go(wall_clock::time_point start) {
-    auto batches = batches_of(text_.training, at_.seed);
-    say_beginning(batches);
+    auto rows = batches_of(text_.training, at_.seed);
+    say_beginning(rows);
+    prefetched_rows batches{std::move(rows)};  // a thread packs the next ones while a step is taken
     batches.seek(static_cast<meshtf::extent>(at_.step));
     auto const first = static_cast<long>(at_.step);
     auto const rate  = schedule(steps_);
@@ -392,6 +395,8 @@ public:
   }
 
 private:
+  using prefetched_rows = meshtf::prefetched<packed_batches>;
+
   /// The model, the optimizer and the place in the text become those of the checkpoint. What its least loss
   /// on dev.tsv was, its best parameters tell.
   void resume() {
@@ -418,7 +423,7 @@ private:
         static_cast<long>(batch::size), cost_.of_step);
   }
 
-  void take_step(packed_batches& batches) {
+  void take_step(prefetched_rows& batches) {
     auto const began = wall_clock::now();
     auto const rows  = batches.next();
     t_.take(rows);
@@ -442,9 +447,9 @@ private:
     if (!best_.empty()) meshtf::save(t_.net.parameters(), at_, best_);
   }
 
-  void say_line(progress& shown, packed_batches const& batches) {
+  void say_line(progress& shown, prefetched_rows const& batches) {
     auto const step  = static_cast<double>(at_.step);
-    auto const epoch = step * static_cast<double>(batch::size) / static_cast<double>(batches.rows());
+    auto const epoch = step * static_cast<double>(batch::size) / static_cast<double>(batches.position().rows);
     std::string const dev{dev_loss_ == 0 ? "-" : meshtf::decimal_text(dev_loss_, 4).c_str()};
     shown.say("loss %.4f  dev %6s  %6.1f Tflop  epoch %4.1f  rate %.2e  %6.0f tokens/s",
               since_line_.loss / static_cast<double>(since_line_.steps), dev.c_str(),
