@@ -91,6 +91,7 @@
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/price/no_processes.hpp>
 #include <meshtf/price/repeat.hpp>
+#include <meshtf/search/cheapest.hpp>
 #include <meshtf/search/mesh_shapes.hpp>
 #include <meshtf/search/search.hpp>
 #include <meshtf/tensor/gradient.hpp>

@@ -49,7 +49,7 @@ groups = [
     ("prices", "Prices, budgets and dry runs", "price/dry_run.hpp bill_for_a_stranger.cpp budget_exceeded.cpp dry_run_under_one_layout.cpp "
      "local_of_a_dry_run.cpp memory_budget_exceeded.cpp message_budget_exceeded.cpp most_expensive_shown.cpp no_blocks_to_recompute.cpp "
      "value_outlives_dry_run.cpp values_of_a_dry_run.cpp"),
-    ("search", "The layout search", "search/record_price.hpp layout_named_while_undecided.cpp record_cut_elsewhere.cpp"),
+    ("search", "The layout search", "search/cheapest.hpp search/record_price.hpp layout_named_while_undecided.cpp record_cut_elsewhere.cpp"),
 ]
 without_verdict = "Without a verdict"
 meanings = {   # of the files without one
