@@ -42,7 +42,7 @@ groups = [
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp "
      "ops/function/reproducible.hpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/blocks_in_turn.hpp"),
-    ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp "
+    ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp optim/updates_in_backward.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp early_sums_of_bfloat16.cpp second_backward.cpp step_of_a_model.cpp"),
     ("pipelines", "Pipelines and their schedules", "plan/schedule.hpp nn/stages.hpp ops/function/accumulate.hpp axis_of_stages_splits_dim "
      "two_axes_of_stages"),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/ops/function/accumulate.hpp>
@@ -35,15 +36,8 @@ constexpr auto with_updates(Run const& run, Optimizer& opt, List const& list, st
   return loss_type{*made.loss};
 }
 
-/// Whether an optimizer may step during a backward pass; if not, that is said here.
 template<class Optimizer>
-constexpr bool can_update_alone() {
-  using verdict =
-      std::conditional_t<UpdatesAlone<Optimizer>, legal, optimizer_needs_all_gradients<Optimizer>>;
-  static_assert(accepted<verdict>,
-                "meshtf: this optimizer needs all gradients: call backward(loss), then opt.step(list)");
-  return accepted<verdict>;
-}
+using update_verdict = std::conditional_t<UpdatesAlone<Optimizer>, legal, needs_all_gradients<Optimizer>>;
 
 }  // namespace detail
 
@@ -62,7 +56,7 @@ constexpr bool can_update_alone() {
 ///
 /// A parameter that the backward pass reads as data without a handle to it, such as one that the gradient of
 /// a `custom_gradient` captures by reference, must not be listed.
-/// Errors: `optimizer_needs_all_gradients` for optimizers that scale by norms (`lamb`, `lars`), `adafactor`,
+/// Errors: `needs_all_gradients` for optimizers that scale by norms (`lamb`, `lars`), `adafactor`,
 /// `averaged`, and classes of the program that do not name themselves `updates_alone`; `usage_error` on all
 /// processes with `max_norm` or `skip_if_not_finite`. An exception discards the gradients; parameters that
 /// came earlier in the pass have their new weights, and the step does not count, as in a step that fails
@@ -72,11 +66,21 @@ constexpr bool can_update_alone() {
 template<FloatingElement T, class L, class... D, class Optimizer, class... Part>
 constexpr void backward(tensor<T, L, D...> const& loss, Optimizer& opt, parameter_list<Part...> const& list,
                         std::source_location at = std::source_location::current()) {
-  if constexpr (detail::can_update_alone<Optimizer>()) opt.step_during([&loss] { backward(loss); }, list, at);
+  using verdict = detail::update_verdict<Optimizer>;
+  static_assert(accepted<verdict>,
+                "meshtf: this optimizer needs all gradients: call backward(loss), then opt.step(list)");
+  if constexpr (accepted<verdict>) opt.step_during([&loss] { backward(loss); }, list, at);
+}
+/// Refused with a sentence: a model is not a list.
+template<FloatingElement T, class L, class... D, class Optimizer, class Model>
+  requires(!detail::is_parameter_list<Model>)
+constexpr void backward(tensor<T, L, D...> const&, Optimizer&, Model const&) {
+  static_assert(detail::is_parameter_list<Model>,
+                "meshtf: backward updates a list of parameters: backward(loss, opt, parameters(model))");
 }
 
 /// `accumulate<N>(step)`, then `opt.step(list)`: the parameters are updated in the backward pass of the last
-/// micro-batch.
+/// micro-batch. Before it begins, the gradients of the others are in memory together.
 ///
 ///     auto loss = accumulate<4>([&](extent i) { return net.loss(micro_batch<batch, part>(x, i)) / 4; },
 ///                               opt, parameters(net));
@@ -84,8 +88,10 @@ template<int N, class F, class Optimizer, class... Part>
   requires(!detail::OnMesh<F>)
 constexpr auto accumulate(F const& step, Optimizer& opt, parameter_list<Part...> const& list,
                           std::source_location at = std::source_location::current()) {
-  if constexpr (detail::AnyRejected<decltype(accumulate<N>(step))> || !detail::can_update_alone<Optimizer>())
-    return rejected{};
+  using verdict = detail::update_verdict<Optimizer>;
+  static_assert(accepted<verdict>,
+                "meshtf: this optimizer needs all gradients: call accumulate<N>(...), then opt.step(list)");
+  if constexpr (detail::AnyRejected<decltype(accumulate<N>(step))> || !accepted<verdict>) return rejected{};
   else return detail::with_updates([&step] { return accumulate<N>(step); }, opt, list, at);
 }
 
@@ -95,8 +101,10 @@ template<int N, class Schedule = one_forward_one_backward, detail::OnMesh Machin
          class... Part>
 constexpr auto accumulate(Machine& m, F const& step, Optimizer& opt, parameter_list<Part...> const& list,
                           std::source_location at = std::source_location::current()) {
-  if constexpr (detail::AnyRejected<decltype(accumulate<N, Schedule>(m, step))> ||
-                !detail::can_update_alone<Optimizer>())
+  using verdict = detail::update_verdict<Optimizer>;
+  static_assert(accepted<verdict>,
+                "meshtf: this optimizer needs all gradients: call accumulate<N>(...), then opt.step(list)");
+  if constexpr (detail::AnyRejected<decltype(accumulate<N, Schedule>(m, step))> || !accepted<verdict>)
     return rejected{};
   else return detail::with_updates([&m, &step] { return accumulate<N, Schedule>(m, step); }, opt, list, at);
 }
@@ -107,8 +115,10 @@ template<int N, class Schedule = one_forward_one_backward, detail::OnMesh Machin
 constexpr auto accumulate(Machine& m, F const& step, W const& weight, Optimizer& opt,
                           parameter_list<Part...> const& list,
                           std::source_location at = std::source_location::current()) {
-  if constexpr (detail::AnyRejected<decltype(accumulate<N, Schedule>(m, step, weight))> ||
-                !detail::can_update_alone<Optimizer>())
+  using verdict = detail::update_verdict<Optimizer>;
+  static_assert(accepted<verdict>,
+                "meshtf: this optimizer needs all gradients: call accumulate<N>(...), then opt.step(list)");
+  if constexpr (detail::AnyRejected<decltype(accumulate<N, Schedule>(m, step, weight))> || !accepted<verdict>)
     return rejected{};
   else
     return detail::with_updates([&m, &step, &weight] { return accumulate<N, Schedule>(m, step, weight); },

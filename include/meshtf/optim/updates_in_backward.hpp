@@ -20,7 +20,7 @@ inline namespace v0 {
 /// The updates of `Optimizer` are scaled by norms, or go on after all of them; or it is a class of the
 /// program that does not say that it updates each parameter alone (`using updates_alone = ...`, itself).
 template<class Optimizer>
-struct optimizer_needs_all_gradients {};
+struct needs_all_gradients {};
 
 namespace detail {
 
