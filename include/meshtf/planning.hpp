@@ -22,6 +22,7 @@
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
+#include <meshtf/ops/pointwise/fused.hpp>
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
 #include <meshtf/ops/pointwise/where.hpp>

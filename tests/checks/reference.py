@@ -47,7 +47,7 @@ groups = [
 ]
 not_public = {"kernel", "detail", "."}  # folders of which programs name nothing; "." is include/meshtf itself
 max_lines = 1500  # of a page
-of_the_library = {"detail", "task", "kernel", "function", "work_of", "math"}
+of_the_library = {"detail", "task", "kernel", "function", "fusion", "work_of", "math"}
 
 
 # In the class's place where no runtime is included: there the class is a specialisation, which here is what its users see.

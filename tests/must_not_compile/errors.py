@@ -40,7 +40,7 @@ groups = [
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp "
-     "ops/function/reproducible.hpp"),
+     "ops/function/reproducible.hpp fused_keeps_reference.cpp fused_of_comparison.cpp fused_of_float.cpp fused_with_if.cpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/blocks_in_turn.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp optim/updates_in_backward.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp early_sums_of_bfloat16.cpp second_backward.cpp step_of_a_model.cpp"),
@@ -59,6 +59,10 @@ meanings = {   # of the files without one
     "copied_parameter.cpp": "A parameter can't be copied.",
     "dry_run_under_one_layout.cpp": "`dry_run` takes a function that is a template on the layout.",
     "early_sums_of_bfloat16.cpp": "Gradients of parameters in bfloat16 are not added up early, since an optimizer does not train them.",
+    "fused_keeps_reference.cpp": "The function of `fused` keeps a reference, which a tape may outlive; it may keep numbers.",
+    "fused_of_comparison.cpp": "The function of `fused` returns a comparison, which is no number.",
+    "fused_of_float.cpp": "The function of `fused` takes numbers of one type; it is called with batches and derivatives.",
+    "fused_with_if.cpp": "The function of `fused` asks whether a comparison holds, but it does so for each element.",
     "layout_named_while_undecided.cpp": "A program that is recorded has no layout yet, so it can't `reshard` to one that it names.",
     "local_of_a_dry_run.cpp": "A tensor under a dry layout has no elements, so `local()` has nothing to show.",
     "memory_budget_exceeded.cpp": "A process needs more bytes than `fits` allows; the message has both numbers.",

@@ -34,6 +34,8 @@ struct sole : axis<1> {};
 struct lone : mesh<sole> {};
 struct whole : layout<lone> {};
 
+constexpr auto by_itself = [](auto v) { return v * v; };
+
 /// Where values are resharded to.
 struct turned : layout<pair_of, split<width, rows>> {};
 struct aside : layout<lone> {};
@@ -131,6 +133,8 @@ void functions_and_gradients(machine<L>& m) {
   y = y + elu(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w);
   y = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
+  y = y + fused([](auto v, auto u, auto s) { return v * u + s; }, w, x, fused_sum<batch>(by_itself, w)) +
+      fused_max<width>(by_itself, w);
   y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) +
       broadcast<batch, width>(mean<width>(w));
   y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
@@ -154,6 +158,7 @@ void functions_and_gradients(machine<L>& m) {
   CHECK(sample<width>(w, {5}, 0.7).size > 0);
   // the user's loop and the library's
   CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());
+  CHECK(all(equal(fused(by_itself, w), w * w)).value());
   CHECK(std::isfinite(static_cast<double>(total.value())));
   if constexpr (!NarrowElement<T>) {
     auto const step = [&w](auto optimizer) {

@@ -58,6 +58,8 @@ void pointwise(X const& x, good const& y, ids const& i) {
                sigmoid_cross_entropy(x, y), sigmoid_cross_entropy(y, x));
   all_rejected(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, x), meshtf::cast<int>(x),
                bias_gelu(x, y), bias_gelu(y, x));
+  all_rejected(fused([](auto v) { return v * v; }, x), fused([](auto v, auto u) { return v * u; }, y, x),
+               fused_sum<>([](auto v) { return v; }, x), fused_max<>([](auto v) { return v; }, x));
   all_rejected(dropout(x, 0.5, {4}), dropout(x, 0.5, meshtf::random_key{4}),
                meshtf::sample<width>(x, {5}, 0.7));
   all_rejected(meshtf::rotary<width, key>(x), meshtf::rotary<width, key>(x, {.base = 100}),

@@ -7,6 +7,7 @@
 #include <meshtf/kernel/whole_arrays.hpp>
 
 #if MESHTF_DECLARES_ONLY
+#include <meshtf/kernel/fused.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/users_function.hpp>
 #else
@@ -15,6 +16,7 @@
 #include <meshtf/kernel/contract.hpp>
 #include <meshtf/kernel/convolution.hpp>
 #include <meshtf/kernel/displace.hpp>
+#include <meshtf/kernel/fused.hpp>
 #include <meshtf/kernel/gather.hpp>
 #include <meshtf/kernel/lines.hpp>
 #include <meshtf/kernel/nest.hpp>

@@ -7,11 +7,13 @@
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/clamp.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
+#include <meshtf/ops/pointwise/dual_functions.hpp>
 #include <meshtf/ops/pointwise/elu.hpp>
 #include <meshtf/ops/pointwise/erf.hpp>
 #include <meshtf/ops/pointwise/exp.hpp>
 #include <meshtf/ops/pointwise/expm1.hpp>
 #include <meshtf/ops/pointwise/function_of_two.hpp>
+#include <meshtf/ops/pointwise/fused.hpp>
 #include <meshtf/ops/pointwise/gelu.hpp>
 #include <meshtf/ops/pointwise/gelu_erf.hpp>
 #include <meshtf/ops/pointwise/integer_division.hpp>

@@ -5,6 +5,7 @@
 #include <meshtf/ops/reduce/argmax.hpp>
 #include <meshtf/ops/reduce/cumprod.hpp>
 #include <meshtf/ops/reduce/cumsum.hpp>
+#include <meshtf/ops/reduce/fused_sum.hpp>
 #include <meshtf/ops/reduce/l2_norm.hpp>
 #include <meshtf/ops/reduce/logsumexp.hpp>
 #include <meshtf/ops/reduce/max.hpp>

@@ -1,0 +1,16 @@
+// error: meshtf: fused's function decides for each element: where(x > 0, a, b)
+#include <meshtf/planning.hpp>
+
+struct batch : meshtf::dim<8> {};
+struct rows : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows> {};
+struct data_parallel : meshtf::layout<grid, meshtf::split<batch, rows>> {};
+
+inline constexpr auto cost = meshtf::dry_run<data_parallel>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::tensor<float, L, batch> x{m};
+#ifdef FIXED
+  auto y = fused([](auto v) { return where(v > 0, v, 0.1 * v); }, x);
+#else
+  auto y = fused([](auto v) { return v > 0 ? v : 0.1 * v; }, x);
+#endif
+});
