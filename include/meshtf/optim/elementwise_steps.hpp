@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/optim/elementwise_state.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/skipped_steps.hpp>
@@ -71,6 +72,11 @@ public:
   /// Source: Abadi and others, TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems
   /// (2016), section 5.5; `bf16_compress_hook` of PyTorch's DDP.
   element sums_travel_as = element::float32;
+  /// The arrays are in a file between two updates, those of at least 64 KiB (`spill_from`); the results have
+  /// the same bits. A step holds the arrays of three parameters at a time: it updates one while it writes
+  /// those of the one before and reads those of the next. Where the file is: docs/beyond_memory.md. Set it
+  /// before the first step, or before `prepare`.
+  bool spill_state = false;
 
   /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is
   /// alive any more. What a program's constructor holds counts in `dry_run`'s peak: with this, the peak of
@@ -78,7 +84,12 @@ public:
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     states_.rewind();
-    list.for_each([this](auto& w) { this->make_arrays(w); });
+    detail::spilled_states turns;
+    list.for_each([&, this](auto& w) {
+      this->make_arrays(w);
+      if (spill_state) this->send_away(w, turns);
+    });
+    turns.finish();
   }
 
   /// From now on these parameters are stepped so. A checkpoint does not hold it, as it does not hold the
@@ -86,6 +97,13 @@ public:
   template<class... Part>
   constexpr void treat(parameter_list<Part...> const& list, treatment const& settings) {
     list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), settings); });
+  }
+
+  /// Begins to bring back what `spill_state` has sent away of `w`, so that a step of `w` waits less.
+  template<class T, class L, class... D>
+  constexpr void bring_state(parameter<T, L, D...>& w) {
+    auto* const s = states_.template find<state<T, machine<L>>>(*w.handle());
+    if (s != nullptr) s->act(s, detail::spilled_array::move::begin_return);
   }
 
   /// Whether the next step changes `w`.
@@ -170,31 +188,23 @@ private:
       if (auto* const m = detail::machine_in(list); m != nullptr) {
         step<typename first::element_type, typename first::layout_type, F> now{*this, *m, f_of,
                                                                                detail::count_in(list)};
-        return detail::update_during(pass, list, *m, now, shard_state, treated_, name, at);
+        detail::update_during(pass, list, *m, now, shard_state, treated_, name, at);
+        return now.finish();
       }
     }
     pass();
   }
 
-  // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
   template<class T, class Machine>
-  struct state {
-    using handle     = detail::shared<detail::storage<T, Machine>, Machine>;
-    using parts_type = detail::parts_on<Machine>;
-    parts_type parts;
-    unsigned collected_in = 0;  // the step in which the slot got this process's part of the finished gradient
-    handle first;
-    handle second;
+  using state = detail::elementwise_state<Arrays, T, Machine>;
 
-    constexpr state(Machine& m, parts_type const& p) : parts(p), first(zeros(m, p)) {
-      if constexpr (Arrays == 2) second = zeros(m, p);
-    }
-    static constexpr handle zeros(Machine& m, parts_type const& p) {
-      handle made = handle::make(m, m, p.part());
-      m.fill(p.part(), T{}, made->data());
-      return made;
-    }
-  };
+  template<class T, class L, class... D>
+  constexpr void send_away(parameter<T, L, D...>& w, detail::spilled_states& turns) {
+    auto* const s = states_.template find<state<T, machine<L>>>(*w.handle());
+    if (!s->spills(w.machine())) return;
+    turns.use(*s);
+    turns.send_away(*s);
+  }
 
   /// A step while it is taken. `Number` is the element type of the norm of all gradients.
   template<class First, class L, class F>
@@ -222,8 +232,12 @@ private:
       if constexpr (by_norms) measure(all);
       go(all, phase::update);
       sent_.send();
+      finish();
       return true;
     }
+
+    /// What comes after the last parameter.
+    constexpr void finish() { turns_.finish(); }
 
     /// One parameter whose gradient is complete, and shares no message.
     template<class T>
@@ -347,6 +361,8 @@ private:
                     "meshtf: parameters whose steps are scaled by norms have one element type");
       std::size_t const i = number_++;
       auto const n        = s.parts.part();
+      bool const spills   = own_.spill_state && s.spills(machine_);
+      if (spills) turns_.use(s);
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.weights.data());
       sent_.show(static_cast<T const*>(w.weights.data()), s.parts, [&](T const* part) {
         if constexpr (requires { f_of_.direction(w); }) {
@@ -361,6 +377,7 @@ private:
         add_norm(static_cast<T const*>(w.gradient.sum->data()), n, w.replicas & ~s.parts.over,
                  direction_norm(i));
       });
+      if (spills) turns_.send_away(s);
     }
     template<class T>
     constexpr void add_norm(T const* x, auto n, axis_set replicas, element_type* to) {
@@ -394,9 +411,12 @@ private:
     /// at once, or when `sent_` is sent.
     template<class T>
     constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
+      bool const spills = own_.spill_state && s.spills(machine_);
+      if (spills) turns_.use(s);
       w.weights.written();
       sent_.gather(w.weights.data(), s.parts, [&](T* part) { change(w, s, part); });
       w.drop_gradient();
+      if (spills) turns_.send_away(s);
     }
 
     elementwise_steps& own_;
@@ -414,6 +434,7 @@ private:
     norms_type norms_{};
     std::size_t number_ = 0;  // of the next parameter
     detail::element_found found_{};
+    detail::spilled_states turns_{};
   };
 
   optimizer_states states_{};

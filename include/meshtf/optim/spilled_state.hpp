@@ -1,0 +1,54 @@
+// The arrays of an optimizer that are in the file between two updates.
+#pragma once
+
+#include <utility>
+
+#include <meshtf/price/spilled.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// What an optimizer keeps of one parameter, as far as it can leave for the file.
+struct spilled_state {
+  using move = spilled_array::move;
+  void (*act)(spilled_state*, move);
+  spilled_state* next = nullptr;  // what was used after it
+};
+
+/// The states that come back and leave during one step: while one is used, that of the parameter before it is
+/// written, and that of the one after it is read.
+class spilled_states {
+public:
+  using move = spilled_state::move;
+
+  constexpr void use(spilled_state& s) {
+    if (ahead_ != nullptr && ahead_ != &s) send_away(*ahead_);  // this step does not use it
+    if (before_ != nullptr && before_ != &s) before_->next = &s;
+    before_ = &s;
+    ahead_  = s.next;
+    s.act(&s, move::begin_return);
+    if (ahead_ != nullptr) ahead_->act(ahead_, move::begin_return);
+    s.act(&s, move::be_back);
+  }
+  constexpr void send_away(spilled_state& s) {
+    if (leaving_ != nullptr) leaving_->act(leaving_, move::be_gone);
+    s.act(&s, move::be_back);  // if it was read ahead and not used
+    s.act(&s, move::leave);
+    leaving_ = &s;
+  }
+  constexpr void finish() {
+    if (ahead_ != nullptr) send_away(*std::exchange(ahead_, nullptr));
+    if (leaving_ != nullptr) leaving_->act(leaving_, move::be_gone);
+    leaving_ = nullptr;
+  }
+
+private:
+  spilled_state* before_  = nullptr;
+  spilled_state* ahead_   = nullptr;
+  spilled_state* leaving_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
