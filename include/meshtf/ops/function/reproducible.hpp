@@ -131,7 +131,8 @@ constexpr auto joined_weights(List const& list, W const& weight, std::source_loc
 /// `blocks_in_a_search`;
 /// `software_error` if a parameter has a gradient before, if the step writes a state of the list, and as
 /// `accumulate`.
-/// Source: Demmel, Nguyen, Parallel Reproducible Summation (2015), section 1, for the fixed tree.
+/// Sources: Uhl et al., KaMPIng (2024), for a tree that does not depend on the number of processes; Thakur et
+/// al. (2005), for recursive doubling.
 template<Dimension Batch, Dimension Block, class... Part, class F>
 constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
                             std::source_location at = std::source_location::current()) {
