@@ -6,8 +6,8 @@ namespace {
 
 using namespace meshtf;
 
-struct batch : dim<256> {};
-struct quarter : dim<64> {};
+struct batch : dim<2048> {};
+struct quarter : dim<512> {};
 struct model : dim<16> {};
 struct hidden : dim<32> {};
 
@@ -15,7 +15,7 @@ struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
-/// Seven blocks, the first of which may be computed again, over one or four micro-batches.
+/// Four blocks, the first of which may be computed again, over one or four micro-batches.
 template<Layout L>
 struct training {
   parameter<float, L, model, hidden> up;
@@ -34,7 +34,7 @@ struct training {
       return h + einsum<Batch, model>(relu(einsum<Batch, hidden>(h, this->up)), this->down);
     };
     auto h = in;
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 4; ++i) {
       if (i < recomputed) h = recompute(block, h);
       else h = block(h);
     }
@@ -48,11 +48,11 @@ struct training {
 };
 
 using split_dims = candidates<batch, model, hidden>;
-using space      = plan_space<split_dims, recomputed_blocks<7>, micro_batches<batch, quarter>>;
+using space      = plan_space<split_dims, recomputed_blocks<4>, micro_batches<batch, quarter>>;
 
 using program = detail::program_of<decltype(detail::records_program<training>),
                                    decltype(detail::prices_program<training>)>;
-using dims    = detail::plan_dims<split_dims, recomputed_blocks<7>, micro_batches<batch, quarter>>::type;
+using dims    = detail::plan_dims<split_dims, recomputed_blocks<4>, micro_batches<batch, quarter>>::type;
 
 constexpr int budgets = 11;
 constexpr extent budget_number(int i, extent all) { return all * (1000 - 75 * i) / 1000; }

@@ -24,6 +24,12 @@ struct plan_prices {
   dim_set searched;
   layout_seconds<M, Record> seconds_of;
   layout_peak<M, Record> peak_of;
+  // by the number of the layout; those that are not known yet are negative
+  growing<double> seconds{};
+  growing<extent> peaks{};
+  // where the monotone coordinate is the first: all layouts, and their numbers, fastest first
+  growing<found_layouts> layouts{};
+  growing<int> order{};
 
   constexpr plan_prices(Record const& r, dim_set base, machine_model const& machine)
       : record(r),
@@ -31,6 +37,21 @@ struct plan_prices {
         seconds_of(record, searched | record.followers(), machine),
         peak_of(record, searched | record.followers()) {}
 
+  /// Finds all layouts, whose dimensions in `pads` may be cut into unequal parts.
+  constexpr void find_layouts(dim_set pads) {
+    if (layouts.size() > 0) return;
+    alike_layouts<M, Record>{record, searched, pads}.for_each(
+        [this](layout_numbers const& l, packed_layout p, extent members) {
+          layouts.push_back({p, members, 0, seconds_of(l)});
+        });
+    if (layouts.size() > 0) sort_by_seconds(layouts.data(), layouts.size(), order.more(layouts.size()));
+  }
+  constexpr void make_room(int n) {
+    for (int i = peaks.size(); i < n; ++i) {
+      peaks.push_back(-1);
+      seconds.push_back(-1);
+    }
+  }
   constexpr layout_numbers numbers(packed_layout p) const {
     layout_numbers l = numbers_from<M>(p, Record::sizes);
     record.complete(l);
@@ -163,51 +184,59 @@ private:
       plan.over[d] = static_cast<std::uint8_t>(over_in(p, static_cast<int>(d)));
     return plan;
   }
-  consteval extent peak_at(plan_position at, int step, packed_layout p) {
+  /// The prices of a step of the monotone coordinate.
+  consteval prices& stepped(plan_position at, int step, prices const& first) {
     if (coordinates > monotone) at[monotone] = step;
-    prices& prices_here = priced(at);
-    return prices_here.peak_of(prices_here.numbers(p));
+    prices& here = priced(at);
+    here.make_room(first.layouts.size());
+    return here;
   }
-  consteval double seconds_at(plan_position at, int step, packed_layout p) {
-    if (coordinates > monotone) at[monotone] = step;
-    prices& prices_here = priced(at);
-    return prices_here.seconds_of(prices_here.numbers(p));
+  consteval extent peak_at(plan_position const& at, int step, prices const& first, int number) {
+    prices& here = stepped(at, step, first);
+    if (here.peaks[number] < 0) here.peaks[number] = here.peak_of(here.numbers(first.layouts[number].first));
+    return here.peaks[number];
+  }
+  consteval double seconds_at(plan_position const& at, int step, prices const& first, int number) {
+    prices& here = stepped(at, step, first);
+    if (here.seconds[number] < 0)
+      here.seconds[number] = here.seconds_of(here.numbers(first.layouts[number].first));
+    return here.seconds[number];
   }
 
   /// Ranks the layouts of one position, the fastest first as long as they may be among the best.
   consteval void rank(plan_position const& at, extent budget, found_plans& found) {
     prices& first = priced(at);
-    growing<found_layouts> layouts;
-    alike_layouts<M, record_type>{first.record, first.searched, of_dims::pads}.for_each(
-        [&](layout_numbers const& l, packed_layout p, extent members) {
-          layouts.push_back({p, members, 0, first.seconds_of(l)});
-        });
-    int* const order = new int[static_cast<std::size_t>(layouts.size()) + 1];
-    sort_by_seconds(layouts.data(), layouts.size(), order);
-    for (int i = 0; i < layouts.size() && !found.excludes(layouts[order[i]].seconds); ++i)
-      meet(at, layouts[order[i]].first, layouts[order[i]].seconds, budget, found);
-    delete[] order;
+    first.find_layouts(of_dims::pads);
+    for (int i = 0; i < first.layouts.size(); ++i) {
+      int const number = first.order[i];
+      if (found.excludes(first.layouts[number].seconds)) return;
+      meet(at, first, number, budget, found);
+    }
   }
   /// Notes the plan of this layout with the least step that meets the budget.
-  consteval void meet(plan_position at, packed_layout p, double seconds, extent budget, found_plans& found) {
-    extent const peak = peak_at(at, 0, p);
-    found.note_nearest(plan_of(p, at, seconds, peak));
-    if (peak <= budget) return found.note(plan_of(p, at, seconds, peak));
-    if (steps == 1) return;
-    extent const least = peak_at(at, steps - 1, p);
-    int const step     = first_with(at, p, least <= budget ? budget : least);
-    if (coordinates > monotone) at[monotone] = step;
-    found_plan const plan = plan_of(p, at, seconds_at(at, step, p), peak_at(at, step, p));
+  consteval void meet(plan_position at, prices const& first, int number, extent budget, found_plans& found) {
+    packed_layout const p = first.layouts[number].first;
+    extent const peak     = peak_at(at, 0, first, number);
+    found_plan plan       = plan_of(p, at, first.layouts[number].seconds, peak);
+    if (peak > budget && steps > 1) {
+      found.note_nearest(plan);
+      extent const least = peak_at(at, steps - 1, first, number);
+      int const step     = first_with(at, first, number, least <= budget ? budget : least);
+      double const takes = seconds_at(at, step, first, number);
+      extent const needs = peak_at(at, step, first, number);
+      if (coordinates > monotone) at[monotone] = step;
+      plan = plan_of(p, at, takes, needs);
+    }
     found.note_nearest(plan);
     if (plan.peak <= budget) found.note(plan);
   }
   /// The least step from 1 on whose peak is at most `bytes`, as that of the last is.
-  consteval int first_with(plan_position const& at, packed_layout p, extent bytes) {
+  consteval int first_with(plan_position const& at, prices const& first, int number, extent bytes) {
     int low  = 1;
     int high = steps - 1;
     while (low < high) {
       int const middle = low + (high - low) / 2;
-      if (peak_at(at, middle, p) <= bytes) high = middle;
+      if (peak_at(at, middle, first, number) <= bytes) high = middle;
       else low = middle + 1;
     }
     return high;
