@@ -221,7 +221,8 @@ private:
     if (peak > budget && steps > 1) {
       found.note_nearest(plan);
       extent const least = peak_at(at, steps - 1, first, number);
-      int const step     = first_with(at, first, number, least <= budget ? budget : least);
+      // what does not fit even so is the nearest plan at most
+      int const step     = least <= budget ? first_with(at, first, number, budget) : steps - 1;
       double const takes = seconds_at(at, step, first, number);
       extent const needs = peak_at(at, step, first, number);
       if (coordinates > monotone) at[monotone] = step;
@@ -230,7 +231,7 @@ private:
     found.note_nearest(plan);
     if (plan.peak <= budget) found.note(plan);
   }
-  /// The least step from 1 on whose peak is at most `bytes`, as that of the last is.
+  /// The least step from 1 on whose peak is at most `bytes`, where that of the last is.
   consteval int first_with(plan_position const& at, prices const& first, int number, extent bytes) {
     int low  = 1;
     int high = steps - 1;
