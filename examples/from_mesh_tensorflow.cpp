@@ -1084,6 +1084,12 @@ void micro_batches(process_mesh<grid>& m) {
   auto const x = random_uniform<float, in_quarters, batch, model>(m, {.seed = 2});
   auto const loss =
       accumulate<4>([&](extent i) { return mean(square(micro_batch<batch, quarter>(x, i) * w)) / 4; });
+
+  sgd opt{0.1};
+  //= no counterpart ||
+  //= p.register_post_accumulate_grad_hook(update), for p in net.parameters() ||
+  //= no counterpart
+  backward(mean(square(x * w)), opt, parameters(w));
 }
 
 /// A pipeline of two stages, of two processes each, that keeps its weights in parts.

@@ -201,6 +201,10 @@ int main(int argc, char** argv) {
     backward(packed);
     sgd{1e-2}.step(parameters(net));
   }
+  adamw opt_alone{1e-3};
+  opt_alone.prepare(parameters(net));
+  auto const again = loss_of(net.packed(full, of_source, answers, of_target), answers);
+  backward(again, opt_alone, parameters(net));
 
   bool const same = decodes(m);
   if (is_first) std::printf("decoding with caches gives %s\n", same ? "the whole pass" : "something else");

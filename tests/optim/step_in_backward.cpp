@@ -163,9 +163,9 @@ void check_all() {
   check_price<L, Divided, Sharded>();
 }
 
-/// Beside `early_sums`, whose sums end with the backward pass, the updates come after it.
+/// Together with `early_sums`, whose sums end with the backward pass, the updates come after it.
 template<Layout L>
-void check_beside_early_sums() {
+void check_with_early_sums() {
   auto const weights = [](updates when) {
     auto& m = processes<typename L::mesh_type>();
     net<L, double, double> model{m};
@@ -417,7 +417,7 @@ TEST_CASE("updates during the backward pass are those of the step") {
       check_all<both<2>, true, true>();
       check_all<in_parts, false, false>();
       check_bits<both<2>, adamw, float, bfloat16>();
-      check_beside_early_sums<both<2>>();
+      check_with_early_sums<both<2>>();
       break;
     case 4:
       check_all<both<2, 2>, false, true>();
