@@ -149,6 +149,9 @@ void functions(X const& x, good const& y) {
                slicewise<shape<batch, width>, splittable<batch>>(same, same, y, x));
   all_rejected(
       accumulate<2>([&](meshtf::extent i) { return sum(square(micro_batch<width, second>(x, i))); }));
+  all_rejected(block_of<batch, narrow>(x, 0),
+               reproducible<batch, narrow>(
+                   parameters(), [&](meshtf::extent i) { return sum(block_of<batch, narrow>(x, i)); }));
 }
 
 /// A value of declared type, and what a program does with a loss.
