@@ -20,7 +20,7 @@ users = "computes what a function of the user does"
 moves = "hands elements on as they are, to another place or to no gradient"
 draws = "draws random numbers, which nobody else draws alike"
 without = {
-    "accumulate": users, "micro_batch": users, "reproducible": users, "block_of": users, "custom_gradient": users, "recompute": users,
+    "accumulate": users, "micro_batch": users, "reproducible": users, "block_of": users, "custom_gradient": users, "recompute": users, "spill": users,
     "slicewise": users, "twice": users, "with_gathered_weights": users, "fused": users, "fused_max": users, "fused_sum": users,
     "as_partial": moves, "copy": moves, "hand_on": moves, "reshard": moves, "stop_gradient": moves,
     "dropout": draws, "random_normal": draws, "random_uniform": draws, "sample": draws,

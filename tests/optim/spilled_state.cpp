@@ -102,7 +102,8 @@ TEST_CASE("between two steps the state takes no memory, and what is read of it c
 
 TEST_CASE("a step in the backward pass sends away what it has used, and has the same bits") {
   if (boost::mpi::communicator{}.size() != 1) return;
-  single_parameter p, afterwards;
+  single_parameter p;
+  single_parameter afterwards;
   extent const before = p.m.live_bytes();
   for (int i = 0; i < 3; ++i) {
     backward(p.loss(), p.opt, p.list());
