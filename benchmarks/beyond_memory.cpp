@@ -1,0 +1,181 @@
+// The training step of a Transformer language model in less and less memory: its blocks recomputed or
+// spilled, the state of its optimizer in the file between two updates.
+//
+// The model of language_model_step.cpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
+// variant a run, so that the resident memory is its own:
+//
+//     for v in kept recomputed spilled halves spilled+state halves+state recomputed+state; do
+//       build/release/benchmarks/beyond_memory --only $v --rounds 10; done
+//
+// Each prints the promised peak, the resident memory, the seconds of a step, the bytes to the file and back,
+// the seconds waited, and the last loss, whose digits are equal. `--only file` prints the rates of the file.
+#include "random_language_model.hpp"
+#include "setting.hpp"
+#include "timing.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+// clang-format off
+struct batch  : meshtf::dim<8>    {};
+struct length : meshtf::dim<256>  {};
+struct vocab  : meshtf::dim<256>  {};
+struct model  : meshtf::dim<384>  {};
+struct heads  : meshtf::dim<6>    {};
+struct key    : meshtf::dim<64>   {};
+struct hidden : meshtf::dim<1536> {};
+// clang-format on
+
+struct alone : meshtf::layout<meshtf::mesh<>> {};
+struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 6;
+};
+
+/// What is done with a block: `halves` spills attention and feed-forward one by one.
+enum class held { kept, recomputed, spilled, halves };
+
+template<meshtf::Layout L>
+struct training : random_language_model<L, batch, base> {
+  using parent = random_language_model<L, batch, base>;
+  held blocks;
+
+  constexpr training(meshtf::machine<L>& m, held h, bool state_in_file)
+      : parent{m, 3e-4, 0, false}, blocks(h) {
+    if (!state_in_file) return;
+    this->opt.spill_state = true;
+    this->opt.prepare(parameters(this->net));
+  }
+
+  constexpr auto step() {
+    auto const& net = this->net;
+    auto r          = block(0, net.positions(net.tokens(this->ids)));
+    for (std::size_t i = 1; i < net.blocks.size(); ++i) {
+      auto next = block(i, r);
+      r         = std::move(next);
+    }
+    auto const last = net.norm(r.stream, r.branch);
+    auto loss       = mean(meshtf::softmax_cross_entropy<vocab>(net.tokens.logits(last.norm), this->targets));
+    backward(loss);
+    this->opt.step(parameters(this->net));
+    return loss;
+  }
+
+private:
+  template<class X>
+  static constexpr auto normed(auto const& norm, meshtf::nn::residual<X> const& x) {
+    return norm(x.stream, x.branch);
+  }
+  template<class X>
+  struct first {
+    X sum;
+    X norm;
+  };
+  template<meshtf::Tensor X>
+  static constexpr auto normed(auto const& norm, X const& x) {
+    return first<X>{x, norm(x)};
+  }
+  constexpr auto block(std::size_t i, auto const& x) const {
+    auto const& b     = this->net.blocks[i];
+    auto const whole  = [&b](auto const& before) { return b(before); };
+    auto const attend = [&b](auto const& before) {
+      auto r = normed(b.norm1, before);
+      return meshtf::nn::detail::residual_of(std::move(r.sum), b.attention(r.norm));
+    };
+    auto const feed = [&b](auto const& before) {
+      auto r = normed(b.norm2, before);
+      return meshtf::nn::detail::residual_of(std::move(r.sum), b.feed(r.norm));
+    };
+    switch (blocks) {
+      case held::recomputed: return recompute(whole, x);
+      case held::spilled: return spill(whole, x);
+      case held::halves: return spill(feed, spill(attend, x));
+      case held::kept: break;
+    }
+    return whole(x);
+  }
+};
+
+struct variant {
+  char const* name;
+  held blocks;
+  bool state_in_file;
+};
+constexpr std::array variants{variant{"kept", held::kept, false},
+                              variant{"recomputed", held::recomputed, false},
+                              variant{"spilled", held::spilled, false},
+                              variant{"halves", held::halves, false},
+                              variant{"spilled+state", held::spilled, true},
+                              variant{"halves+state", held::halves, true},
+                              variant{"recomputed+state", held::recomputed, true}};
+
+template<std::size_t I>
+constexpr auto price = meshtf::dry_run<training, alone>(variants[I].blocks, variants[I].state_in_file);
+
+template<std::size_t I>
+void measure(bench::options const& options) {
+  if (options.only != variants[I].name) return;
+  static constexpr auto const& promised = price<I>;
+  meshtf::process_mesh<meshtf::mesh<>> m{MPI_COMM_WORLD};
+  training<alone> program{m, variants[I].blocks, variants[I].state_in_file};
+  auto const counted = meshtf::recorded<alone>(m, [&]<class L>(auto&) { program.step(); });
+  if (counted.peak_bytes() != promised.peak_bytes() || counted.bytes_spilled() != promised.bytes_spilled())
+    throw meshtf::software_error("expected the promised peak and bytes, got others");
+  program.step();
+  int const blocks    = m.memory().blocks();
+  double const waited = m.seconds_waited_for_file();
+  std::vector<double> seconds;
+  double loss = 0;
+  for (int i = 0; i < options.rounds; ++i) {
+    double const begin = MPI_Wtime();
+    loss               = static_cast<double>(program.step().value());
+    seconds.push_back(MPI_Wtime() - begin);
+  }
+  if (m.memory().blocks() != blocks)
+    throw meshtf::software_error("expected no new memory in a steady step, got some");
+  auto const megabytes = [](auto bytes) { return 1e-6 * static_cast<double>(bytes); };
+  std::printf(
+      "%-16s peak %6.1f MB (1/%.2f), resident %6.1f MB, step %.3f s (fastest %.3f), spilled %6.1f MB, waited "
+      "%.3f s, loss %.7f\n",
+      variants[I].name, megabytes(promised.peak_bytes()),
+      static_cast<double>(price<0>.peak_bytes()) / static_cast<double>(promised.peak_bytes()),
+      megabytes(bench::peak_resident()), bench::quantile(seconds, 0.5),
+      *std::min_element(seconds.begin(), seconds.end()), megabytes(promised.bytes_spilled()),
+      (m.seconds_waited_for_file() - waited) / options.rounds, loss);
+}
+
+/// Arrays of 8 MB to the file and back.
+void measure_file() {
+  constexpr meshtf::extent bytes = 8 << 20;
+  constexpr std::size_t arrays   = 64;
+  meshtf::detail::spill_file file;
+  std::vector<char> x(std::size_t{bytes}, 'x');
+  std::vector<meshtf::detail::file_place> places(arrays);
+  boost::mpi::communicator const here{MPI_COMM_SELF, boost::mpi::comm_attach};
+  auto const rate = [&](auto const& ask) {
+    double const begin = MPI_Wtime();
+    for (auto& p : places) ask(p);
+    file.wait(places.back());
+    return 1e-9 * static_cast<double>(bytes) * static_cast<double>(arrays) / (MPI_Wtime() - begin);
+  };
+  auto const write = [&](auto& p) { file.write(x.data(), bytes, p, here); };
+  rate(write);  // the file grows
+  double const written = rate(write);
+  double const read    = rate([&](auto& p) { file.read(x.data(), bytes, p); });
+  std::printf("the file: %.2f GB/s written, %.2f GB/s read\n", written, read);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  meshtf::environment env{argc, argv};
+  auto const options = bench::read(argc, argv);
+  if (options.only == "file") return measure_file(), 0;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (measure<I>(options), ...);
+  }(std::make_index_sequence<variants.size()>{});
+}
