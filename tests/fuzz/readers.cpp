@@ -32,10 +32,10 @@
 namespace {
 
 /// The most bytes that were asked for at once.
-std::size_t most_at_once = 0;
+std::size_t max_at_once = 0;
 
 void* allocated(std::size_t n) {
-  if (n > most_at_once) most_at_once = n;
+  if (n > max_at_once) max_at_once = n;
   return std::malloc(n > 0 ? n : 1);
 }
 
@@ -240,13 +240,13 @@ bool accepts(kind const& k, std::string_view bytes) {
   struct limit {
     std::size_t most;
     ~limit() {
-      if (most_at_once <= most) return;
+      if (max_at_once <= most) return;
       std::fprintf(stderr, "expected at most %zu bytes to be asked for at once, got %zu\n", most,
-                   most_at_once);
+                   max_at_once);
       std::abort();
     }
   } const here{4 * bytes.size() * k.packed + k.fixed};
-  most_at_once = 0;
+  max_at_once = 0;
   try {
     k.read(bytes);
     return true;

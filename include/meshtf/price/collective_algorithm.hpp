@@ -13,6 +13,7 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// The name of an algorithm in the literature: "Rabenseifner".
 constexpr std::string_view to_string(collective_algorithm a) {
   switch (a) {
     case collective_algorithm::ring: return "ring";

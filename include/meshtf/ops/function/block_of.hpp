@@ -34,6 +34,7 @@ constexpr extent first_block(Machine const& m) {
 
 }  // namespace detail
 
+//= || x.split(size)[i] || jax.lax.dynamic_slice_in_dim(x, i * size, size) || block_of<batch, block>(x, i)
 /// Block `i` of `x`, as the dimension `Block` in the place of `Batch`: the elements from i `Block::size` on.
 /// For the steps of `reproducible`, which say which blocks this process has; others have other blocks of the
 /// same name at that time. A copy: nothing is sent.

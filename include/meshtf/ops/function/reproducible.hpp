@@ -107,6 +107,7 @@ constexpr auto joined_weights(List const& list, W const& weight, std::source_loc
 
 }  // namespace detail
 
+//= || || || reproducible<batch, block>(parameters, step)
 /// Calls `step(i)` for the blocks `i` of a batch that this process has; all processes together have all. A
 /// block is `Block::size` neighbours along `Batch`, which `block_of<Batch, Block>(x, i)` takes; there are 1,
 /// 2, 4, 8 and so on of them. `step` returns a loss, a tensor without dimensions, of which `backward` is

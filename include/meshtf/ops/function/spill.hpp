@@ -66,6 +66,7 @@ private:
 
 }  // namespace detail
 
+//= || with saved_tensors_hooks(save, load): f(x) || jax.checkpoint(f, policy=offloading)(x) || spill(f, x)
 /// f(x...), whose intermediate values leave memory for a file once f has returned, and come back ahead of
 /// their use in the backward pass. `x` and the results are tensors or partial sums; several results are a
 /// tuple, or a struct with `values()` such as `nn::residual`.
@@ -87,7 +88,6 @@ private:
 /// Errors: `unavailable` on all processes where that folder can't be written or has no room.
 /// Source: Li et al., Harmony: Overcoming the Hurdles of GPU Memory Capacity to Train Massive DNN Models on
 /// Commodity Servers (2022).
-//= || with saved_tensors_hooks(save, load): f(x) || jax.checkpoint(f, policy=offloading)(x) || spill(f, x)
 template<class F, class... X>
   requires(!detail::Operand<F> && sizeof...(X) > 0 && !detail::AnyRejected<X...>)
 constexpr auto spill(F&& f, X const&... x) {

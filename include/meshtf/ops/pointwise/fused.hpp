@@ -199,6 +199,7 @@ constexpr void pull_back_each(F const& f, DZ const& dz, kept<X> const&... x) {
 
 }  // namespace detail
 
+//= || torch.compile(f)(x, y) || jax.jit(f)(x, y) || fused(f, x, y)
 /// f(x...) for each element of at most three operands, broadcast to one another, in one pass over memory. `f`
 /// is a lambda that takes `auto`, and is written with + - * /, comparisons, `where` and the library's
 /// functions of elements by their plain names; numbers that it captures by value are constants.
