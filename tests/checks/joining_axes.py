@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "io/log.hpp": (2, "histograms: each process adds the tensors that it has; the slowest process is one of all"),
     "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),
+    "runtime/process_mesh.hpp": (1, "room in the file of spilled arrays is reserved by all processes of a stage together"),
     "runtime/stop_on_signal.hpp": (1, "a process that is asked to stop stops all"),
     "ops/function/twice.hpp": (1, "what differs on one process is an error on all"),
     "price/ledger.hpp": (2, "the price of that broadcast"),

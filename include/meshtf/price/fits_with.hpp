@@ -38,7 +38,7 @@ struct nearest_plans<Budget, std::integer_sequence<int, Recomputed...>> {
 /// The least number of blocks, 0 to `blocks`, with which a step needs at most `budget` bytes; one more than
 /// `blocks` if there is none.
 template<template<Layout> class Program, Layout L, class... A>
-consteval int least_recomputed(int blocks, extent budget, A... others) {
+consteval int min_recomputed(int blocks, extent budget, A... others) {
   int low  = 0;
   int high = blocks + 1;
   while (low < high) {
@@ -62,7 +62,7 @@ consteval int least_recomputed(int blocks, extent budget, A... others) {
 /// blocks. The peak must not rise with k, as it does not where the first k blocks are computed again.
 ///
 /// If none fits, the compiler names `nearest_plan_recomputes<K>`: K is the number of blocks with the least
-/// peak, and the message has this peak beside the budget.
+/// peak, and the message has this peak and the budget.
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<template<Layout> class Program, Layout L, extent Budget, class... A>
 consteval int fits_with(int blocks, A... others) {
@@ -70,10 +70,10 @@ consteval int fits_with(int blocks, A... others) {
                 "meshtf: fits_with takes a number of bytes, as in fits_with<training, mixed, 1 * GiB>");
   static_assert(detail::max_recomputed == 128);  // as the message says
   if (blocks < 0 || blocks > detail::max_recomputed) throw "meshtf: fits_with looks at 0 to 128 blocks";
-  int const k = detail::least_recomputed<Program, L>(blocks, Budget, others...);
+  int const k = detail::min_recomputed<Program, L>(blocks, Budget, others...);
   if (k <= blocks) return k;
   extent const least = dry_run<Program, L>(blocks, others...).peak_bytes();
-  int const nearest  = detail::least_recomputed<Program, L>(blocks, least, others...);
+  int const nearest  = detail::min_recomputed<Program, L>(blocks, least, others...);
   if (!detail::nearest_plans<Budget>::fit[nearest](least))
     throw "meshtf: no number of recomputed blocks meets this budget";
   return nearest;

@@ -53,7 +53,7 @@ struct reduction_of<Most, F, shape<Along...>, X, Rest...> {
 
 }  // namespace fusion
 
-//= || torch.compile(lambda x: f(x).sum(1))(x) || jax.jit(lambda x: f(x).sum(1))(x) || fused_sum<hidden>(f, x)
+//= || torch.compile(f)(x).sum(1) || jax.jit(lambda x: f(x).sum(1))(x) || fused_sum<hidden>(f, x)
 /// The sum of f(x...) over `Along...`, of all elements if none is named, in one pass over memory: what f
 /// makes of each element is stored nowhere. `f` and the operands are those of `fused`.
 ///
@@ -86,7 +86,7 @@ constexpr auto fused_sum(F const& f, X const& x, Rest const&... rest) {
   }
 }
 
-//= || torch.compile(lambda x: f(x).amax(1))(x) || jax.jit(lambda x: f(x).max(1))(x) || fused_max<hidden>(f, x)
+//= || torch.compile(f)(x).amax(1) || jax.jit(lambda x: f(x).max(1))(x) || fused_max<hidden>(f, x)
 /// The largest f(x...) over `Along...`, of all elements if none is named, in one pass over memory; of at most
 /// two operands. NaN if one is NaN. Otherwise as `fused_sum`, and the gradient goes to all elements that have
 /// the maximum, as that of `max`.
