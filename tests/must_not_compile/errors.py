@@ -70,7 +70,7 @@ meanings = {   # of the files without one
     "most_expensive_shown.cpp": "`show_most_expensive` was asked for the calls that send most: it shows them as an error.",
     "name_of_c.cpp": "A dimension or an axis has the name of a function of C, which hides it.",
     "name_of_the_library.cpp": "After `using namespace meshtf;` a dimension or an axis with a name of the library is ambiguous.",
-    "no_blocks_to_recompute.cpp": "No number of recomputed blocks meets the budget of `fits_with`; the message has the number with the least peak, and this peak beside the budget.",
+    "no_blocks_to_recompute.cpp": "No number of recomputed blocks meets the budget of `fits_with`; the message has the number with the least peak, and this peak and the budget.",
     "pad_with_elements_behind.cpp": "The third argument of `pad` is the value of the further elements; how many there are follows from the sizes.",
     "record_cut_elsewhere.cpp": "Under this layout an operation of the record can't be placed; a dry run may price it.",
     "second_backward.cpp": "An earlier `backward` has used up the tape of this value: call `backward(a + b)` once.",
