@@ -20,7 +20,7 @@ namespace {
 
 constexpr char const* usage =
     R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
-       meshtf-plan --schedule NAME [--svg FILE]     meshtf-plan --stages
+       meshtf-plan --schedule NAME [--svg FILE]     meshtf-plan --stages     meshtf-plan --processes N
        meshtf-plan --diff A B [--model NAME]
        meshtf-plan --trace chakra FILE [--rank N] [--model NAME] [--layout NAME]
 
@@ -32,6 +32,7 @@ constexpr char const* usage =
                   step: what a training step costs
                   rules: what each rule saves and costs in such a step; not said: all of it
   --stages        what a step of 8 layers costs each of 4 stages, with 8 micro-batches
+  --processes N   the shapes of a mesh of 4, 8 or 16 processes, and their best layouts (mlp, transformer)
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
   --beside NAME   with --svg: this layout next to the other, each with its step
   --schedule NAME gpipe or one_forward_one_backward: its passes on 4 stages, over 8 micro-batches
@@ -59,8 +60,7 @@ struct rows : meshtf::axis<2> {};
 struct cols : meshtf::axis<4> {};
 struct grid : meshtf::mesh<rows, cols> {};
 
-using meshtf::padded;
-using meshtf::split;
+using meshtf::padded, meshtf::split;
 struct replicated     : meshtf::layout<grid> {};
 struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
 struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
@@ -175,7 +175,8 @@ struct asked {
   std::vector<std::string> diff;
   std::vector<std::string> trace;
   std::string rank = "0";
-  bool stages      = false;
+  std::string processes;
+  bool stages = false;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -295,6 +296,39 @@ void say() {
 }
 
 }  // namespace of_stages
+
+inline constexpr auto mlp_record         = meshtf::record<mlp, batch, pixels, hidden, classes>();
+inline constexpr auto transformer_record = meshtf::record<transformer, batch, vocab, heads, hidden>();
+using splits_of_mlp                      = meshtf::candidates<batch, pixels, hidden, classes>;
+using splits_of_transformer              = meshtf::candidates<batch, padded<vocab>, heads, hidden>;
+
+/// The shapes of a mesh of `Processes`, each with its best layout.
+template<meshtf::extent Processes, class Candidates, class Record>
+void say_shapes(Record const& record) {
+  std::printf("%-16s %12s %12s  %s\n", "mesh", "modelled ms", "peak", "best layout");
+  for (auto const& shape : meshtf::rank_meshes<Processes, grid, Candidates>(record).meshes) {
+    if (shape.fits)
+      std::printf("%-16s %12.3f %12s  %s\n", shape.shape.c_str(), 1e3 * shape.best.seconds,
+                  meshtf::bytes_text(shape.best.peak).c_str(), shape.layout.c_str());
+    else std::printf("%-16s %12s %12s  %s\n", shape.shape.c_str(), "", "", "no layout can be placed");
+  }
+}
+
+template<meshtf::extent... Processes, class Candidates, class Record>
+void say_shapes_of(std::string const& processes, Candidates, Record const& record) {
+  (void)((processes == std::to_string(Processes) && (say_shapes<Processes, Candidates>(record), true)) ||
+         ...);
+}
+
+/// Errors: `usage_error`.
+void say_processes(asked const& a) {
+  if (a.model == "mlp") say_shapes_of<4, 8, 16>(a.processes, splits_of_mlp{}, mlp_record);
+  else if (a.model == "transformer")
+    say_shapes_of<4, 8, 16>(a.processes, splits_of_transformer{}, transformer_record);
+  else
+    throw meshtf::usage_error(
+        "expected --model mlp or transformer with --processes, got images: its windows bind some axes");
+}
 
 /// f(cost of a step) for the model and the layout `layout`, which are priced in the compiler.
 template<class F>
@@ -432,13 +466,15 @@ int main(int argc, char** argv) {
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help = for_each_option(
         argc, argv,
-        "--model, --layout, --what, --svg, --beside, --schedule, --stages, --diff, --trace, --rank or --help",
+        "--model, --layout, --what, --svg, --beside, --schedule, --stages, --processes, --diff, --trace, "
+        "--rank or --help",
         [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
           else if (option == "--stages") a.stages = true;
+          else if (option == "--processes") a.processes = among(option, {"4", "8", "16"}, next());
           else if (option == "--diff") a.diff = {next(), next()};
           else if (option == "--trace") a.trace = {among(option, {"chakra"}, next()), next()};
           else if (option == "--rank")
@@ -457,6 +493,10 @@ int main(int argc, char** argv) {
     if (!a.beside.empty() && a.svg.empty())
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
+    if (!a.processes.empty()) {
+      say_processes(a);
+      return 0;
+    }
     if (!a.diff.empty()) return say_differences(a) ? 1 : 0;
     if (!a.trace.empty()) {
       write_trace(a);
