@@ -183,6 +183,10 @@ void functions_and_gradients(machine<L>& m) {
     backward(sum(square(w)));
     average.step(parameters(w));
     average.exchange(parameters(w));
+    parameter<T, L, width> v{m};
+    auto const of_blocks = reproducible<batch, narrow>(
+        parameters(v), [&](extent i) { return sum(block_of<batch, narrow>(x, i) * v); });
+    CHECK(std::isfinite(static_cast<double>(of_blocks.value())));
   }
 }
 
