@@ -52,14 +52,14 @@ struct training : random_language_model<L, batch, base> {
   }
 
   constexpr auto step() {
-    auto const& net = this->net;
-    auto r          = block(0, net.positions(net.tokens(this->ids)));
-    for (std::size_t i = 1; i < net.blocks.size(); ++i) {
+    auto const& model_ = this->net;
+    auto r             = block(0, model_.positions(model_.tokens(this->ids)));
+    for (std::size_t i = 1; i < model_.blocks.size(); ++i) {
       auto next = block(i, r);
       r         = std::move(next);
     }
-    auto const last = net.norm(r.stream, r.branch);
-    auto loss       = mean(meshtf::softmax_cross_entropy<vocab>(net.tokens.logits(last.norm), this->targets));
+    auto const last = model_.norm(r.stream, r.branch);
+    auto loss = mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), this->targets));
     backward(loss);
     this->opt.step(parameters(this->net));
     return loss;
