@@ -89,6 +89,9 @@ constexpr bool follows_the_budget = [] {
 }();
 static_assert(follows_the_budget);
 
+// where nothing was found, not even a plan over the budget, no layout could be placed
+static_assert(!detail::found_plans{}.has_nearest && !accepted<no_layout_can_be_placed<space>>);
+
 // that the numbers are right, dry runs say: of the last, which computes blocks again in micro-batches
 constexpr detail::found_plan last = walked.found[budgets - 1].plan[0];
 static_assert(last.values[0] > 0 && last.values[1] == 4);
