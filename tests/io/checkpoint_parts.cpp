@@ -258,8 +258,9 @@ TEST_CASE("a manifest names its hash, and each kind has the digits of others' pr
   files::folder const folder;
   net<alone> n{processes<single>()};
   save(n.list(), {1, 0}, folder.path(), in_parts);
-  CHECK_THAT(files::read(folder / "step-00000001/manifest.json"),
-             Catch::Contains("\"hash\":\"" + std::string{name_of(detail::own_chunk_hash())} + "\""));
+  CHECK_THAT(
+      files::read(folder / "step-00000001/manifest.json"),
+      Catch::Contains("\"hash\":\"" + std::string{detail::hash_name(detail::own_chunk_hash())} + "\""));
 }
 
 #if MESHTF_WITH_ZLIB

@@ -47,7 +47,7 @@ constexpr bool is_available(chunk_hash kind) {
 }
 
 /// "none", "crc32" or "xxh3", as a manifest names it.
-constexpr std::string_view name_of(chunk_hash kind) {
+constexpr std::string_view hash_name(chunk_hash kind) {
   switch (kind) {
     case chunk_hash::none: return without_zlib;
     case chunk_hash::crc32: return "crc32";
@@ -59,7 +59,7 @@ constexpr std::string_view name_of(chunk_hash kind) {
 /// The hash of that name, if there is one.
 constexpr std::optional<chunk_hash> chunk_hash_named(std::string_view name) {
   for (auto const kind : {chunk_hash::none, chunk_hash::crc32, chunk_hash::xxh3})
-    if (name == name_of(kind)) return kind;
+    if (name == hash_name(kind)) return kind;
   return std::nullopt;
 }
 

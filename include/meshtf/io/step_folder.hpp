@@ -294,7 +294,7 @@ MESHTF_DEFINE std::string manifest_text(manifest_head const& head, std::vector<s
   put(root.get(), "layout", made(json_string(head.layout.c_str())));
   put(root.get(), "configuration",
       made(json_string(hash_of(arrays_text.data(), arrays_text.size()).c_str())));
-  put(root.get(), "hash", made(json_string(std::string{name_of(own_chunk_hash())}.c_str())));
+  put(root.get(), "hash", made(json_string(std::string{hash_name(own_chunk_hash())}.c_str())));
   put(root.get(), "chunk", number_as_json(chunk_bytes));
   put(root.get(), "metadata", std::move(about));
   put(root.get(), "arrays", std::move(list));
