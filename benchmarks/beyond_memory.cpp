@@ -1,10 +1,11 @@
 // The training step of a Transformer language model in less and less memory: its blocks recomputed or
-// spilled, the state of its optimizer in the file between two updates.
+// spilled, the state of its optimizer in the file between two updates, its parameters updated in the backward
+// pass.
 //
 // The model of language_model_step.cpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
 // variant a run, so that the resident memory is its own:
 //
-//     for v in kept recomputed spilled halves spilled+state halves+state recomputed+state; do
+//     for v in kept recomputed spilled halves {spilled,halves,recomputed}+{state,backward}; do
 //       build/release/benchmarks/beyond_memory --only $v --rounds 10; done
 //
 // Each prints the promised peak, the resident memory, the seconds of a step, the bytes to the file and back,
@@ -39,16 +40,21 @@ struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
 /// What is done with a block: `halves` spills attention and feed-forward one by one.
 enum class held { kept, recomputed, spilled, halves };
 
+/// When and where the optimizer works.
+enum class updates { after, state_in_file, in_backward };
+
 template<meshtf::Layout L>
 struct training : random_language_model<L, batch, base> {
   using parent = random_language_model<L, batch, base>;
   held blocks;
+  bool in_backward;
 
-  constexpr training(meshtf::machine<L>& m, held h, bool state_in_file)
-      : parent{m, 3e-4, 0, false}, blocks(h) {
-    if (!state_in_file) return;
+  constexpr training(meshtf::machine<L>& m, held h, updates u)
+      : parent{m, 3e-4, 0, false}, blocks(h), in_backward(u == updates::in_backward) {
+    if (u == updates::after) return;
     this->opt.spill_state = true;
     this->opt.prepare(parameters(this->net));
+    if (in_backward) step();  // the first one does not know yet whose state the backward pass needs next
   }
 
   constexpr auto step() {
@@ -60,8 +66,12 @@ struct training : random_language_model<L, batch, base> {
     }
     auto const last = model_.norm(r.stream, r.branch);
     auto loss = mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), this->targets));
-    backward(loss);
-    this->opt.step(parameters(this->net));
+    if (in_backward) {
+      backward(loss, this->opt, parameters(this->net));
+    } else {
+      backward(loss);
+      this->opt.step(parameters(this->net));
+    }
     return loss;
   }
 
@@ -103,25 +113,28 @@ private:
 struct variant {
   char const* name;
   held blocks;
-  bool state_in_file;
+  updates when;
 };
-constexpr std::array variants{variant{"kept", held::kept, false},
-                              variant{"recomputed", held::recomputed, false},
-                              variant{"spilled", held::spilled, false},
-                              variant{"halves", held::halves, false},
-                              variant{"spilled+state", held::spilled, true},
-                              variant{"halves+state", held::halves, true},
-                              variant{"recomputed+state", held::recomputed, true}};
+constexpr std::array variants{variant{"kept", held::kept, updates::after},
+                              variant{"recomputed", held::recomputed, updates::after},
+                              variant{"spilled", held::spilled, updates::after},
+                              variant{"halves", held::halves, updates::after},
+                              variant{"spilled+state", held::spilled, updates::state_in_file},
+                              variant{"halves+state", held::halves, updates::state_in_file},
+                              variant{"recomputed+state", held::recomputed, updates::state_in_file},
+                              variant{"spilled+backward", held::spilled, updates::in_backward},
+                              variant{"halves+backward", held::halves, updates::in_backward},
+                              variant{"recomputed+backward", held::recomputed, updates::in_backward}};
 
 template<std::size_t I>
-constexpr auto price = meshtf::dry_run<training, alone>(variants[I].blocks, variants[I].state_in_file);
+constexpr auto price = meshtf::dry_run<training, alone>(variants[I].blocks, variants[I].when);
 
 template<std::size_t I>
 void measure(bench::options const& options) {
   if (options.only != variants[I].name) return;
   static constexpr auto const& promised = price<I>;
   meshtf::process_mesh<meshtf::mesh<>> m{MPI_COMM_WORLD};
-  training<alone> program{m, variants[I].blocks, variants[I].state_in_file};
+  training<alone> program{m, variants[I].blocks, variants[I].when};
   auto const counted = meshtf::recorded<alone>(m, [&]<class L>(auto&) { program.step(); });
   if (counted.peak_bytes() != promised.peak_bytes() || counted.bytes_spilled() != promised.bytes_spilled())
     throw meshtf::software_error("expected the promised peak and bytes, got others");
@@ -139,7 +152,7 @@ void measure(bench::options const& options) {
     throw meshtf::software_error("expected no new memory in a steady step, got some");
   auto const megabytes = [](auto bytes) { return 1e-6 * static_cast<double>(bytes); };
   std::printf(
-      "%-16s peak %6.1f MB (1/%.2f), resident %6.1f MB, step %.3f s (fastest %.3f), spilled %6.1f MB, waited "
+      "%-19s peak %6.1f MB (1/%.2f), resident %6.1f MB, step %.3f s (fastest %.3f), spilled %6.1f MB, waited "
       "%.3f s, loss %.7f\n",
       variants[I].name, megabytes(promised.peak_bytes()),
       static_cast<double>(price<0>.peak_bytes()) / static_cast<double>(promised.peak_bytes()),
