@@ -40,32 +40,19 @@ struct spilled_array {
 
 /// What the tape keeps of one function. It leaves and comes back as one.
 struct spilled_scope {
-  spilled_array* first  = nullptr;
-  spilled_scope* before = nullptr;  // on the same tape
-  extent bytes          = 0;
-  extent largest        = 0;  // bytes of the largest scope up to this one
+  spilled_array* first   = nullptr;
+  spilled_array* results = nullptr;  // kept too, but read by the next function, with which they leave
+  spilled_scope* before  = nullptr;  // on the same tape
+  extent bytes           = 0;
+  extent largest         = 0;  // bytes of the largest scope up to this one
 
   constexpr void add(spilled_array* a) {
     a->next = first;
     first   = a;
     bytes += a->bytes;
   }
-  constexpr void remove(void const* key) {
-    for (spilled_array** link = &first; *link != nullptr; link = &(*link)->next)
-      if ((*link)->key == key) {
-        spilled_array* const a = *link;
-        *link                  = a->next;
-        bytes -= a->bytes;
-        return a->act(a, spilled_array::move::drop);
-      }
-  }
-  constexpr void ask(spilled_array::move m) const {
-    for (spilled_array* a = first; a != nullptr;) {
-      spilled_array* const next = a->next;  // `drop` destroys a
-      a->act(a, m);
-      a = next;
-    }
-  }
+  constexpr bool has_any() const { return first != nullptr || results != nullptr; }
+  constexpr void ask(spilled_array::move m) const { ask(first, m); }
   /// All reads are asked for before the first is waited for.
   constexpr void come_back() const {
     ask(spilled_array::move::begin_return);
@@ -81,20 +68,60 @@ struct spilled_scope {
       room -= s->bytes;
     }
   }
+  constexpr void drop() const {
+    ask(first, spilled_array::move::drop);
+    ask(results, spilled_array::move::drop);
+  }
+
+  /// Takes the array with this storage out of a list; null if it is not there.
+  static constexpr spilled_array* taken(spilled_array*& list, void const* key) {
+    for (spilled_array** link = &list; *link != nullptr; link = &(*link)->next)
+      if ((*link)->key == key) {
+        spilled_array* const a = *link;
+        *link                  = a->next;
+        return a;
+      }
+    return nullptr;
+  }
+
+private:
+  static constexpr void ask(spilled_array* list, spilled_array::move m) {
+    for (spilled_array* a = list; a != nullptr;) {
+      spilled_array* const next = a->next;  // `drop` destroys a
+      a->act(a, m);
+      a = next;
+    }
+  }
 };
 
 /// The scopes of a machine.
 struct spilled_scopes {
-  spilled_scope* open    = nullptr;  // whose function runs
-  spilled_scope* last    = nullptr;  // the latest on the tape
-  spilled_scope* leaving = nullptr;  // the one that is being written
-  extent min_bytes       = 64 * 1024;
+  spilled_scope* open     = nullptr;  // whose function runs
+  spilled_scope* last     = nullptr;  // the latest on the tape
+  spilled_scope* leaving  = nullptr;  // the one that is being written
+  spilled_scope* returned = nullptr;  // the latest whose function has returned: the next takes its results
+  extent min_bytes        = 64 * 1024;
 
+  /// A result of the function of `s`, which is about to return, does not leave with the others.
+  constexpr void set_aside(spilled_scope& s, void const* key) {
+    spilled_array* a = spilled_scope::taken(s.first, key);
+    if (a != nullptr) s.bytes -= a->bytes;
+    else if (returned != nullptr) a = spilled_scope::taken(returned->results, key);
+    if (a == nullptr) return;
+    a->next   = s.results;
+    s.results = a;
+  }
   /// The function of `s` has returned: the scope before has left, and this one begins to.
   constexpr void close(spilled_scope& s) {
     if (leaving != nullptr) leaving->ask(spilled_array::move::be_gone);
     leaving = nullptr;
-    if (s.first == nullptr) return;
+    while (returned != nullptr && returned->results != nullptr) {
+      spilled_array* const a = returned->results;
+      returned->results      = a->next;
+      s.add(a);
+    }
+    returned = &s;
+    if (!s.has_any()) return;
     s.ask(spilled_array::move::leave);
     leaving   = &s;
     s.before  = last;
@@ -103,6 +130,7 @@ struct spilled_scopes {
   }
   constexpr void forget(spilled_scope const& s) {
     if (leaving == &s) leaving = nullptr;
+    if (returned == &s) returned = nullptr;
     if (last == &s) last = s.before;
   }
 };

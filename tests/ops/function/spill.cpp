@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../../literal.hpp"
@@ -51,6 +52,33 @@ static_assert(same_work_in_less_memory<alone>());
 static_assert(same_work_in_less_memory<mixed>());
 static_assert(same_work_in_less_memory<thirds>());
 static_assert(bill_of<spilled_arguments, alone>.spilled > 0);
+
+/// Functions one after the other, of which each keeps a result, which the next one does not.
+template<Layout L>
+struct deep {
+  parameter<double, L, batch, hidden> w;
+  int functions;
+  constexpr deep(machine<L>& m, int n) : w{m, normal{1}}, functions{n} { m.spill_from(1); }
+  constexpr void step() {
+    auto h    = w + w;
+    auto loss = sum(h);
+    for (int i = 0; i < functions; ++i) {
+      auto const [twice, squares] = spill(
+          [](auto const& x) {
+            auto const doubled = x + x;
+            return std::tuple{doubled, square(doubled)};
+          },
+          h);
+      loss = loss + sum(squares);
+      h    = twice;
+    }
+    backward(loss);
+  }
+};
+
+// so results leave as well, if later than the rest: the peak does not grow with the number of functions
+static_assert(dry_run<deep, alone>(9).peak_bytes() == dry_run<deep, alone>(5).peak_bytes());
+static_assert(dry_run<deep, alone>(9).bytes_spilled() > dry_run<deep, alone>(5).bytes_spilled());
 
 }  // namespace
 

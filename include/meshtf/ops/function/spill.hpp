@@ -28,7 +28,7 @@ struct spilled_function : tape_entry {
   static constexpr void destroy_this(tape_entry* e) {
     auto* const me = static_cast<spilled_function*>(e);
     me->m->spilled().forget(me->scope);
-    me->scope.ask(spilled_array::move::drop);
+    me->scope.drop();
     me->m->destroy(me);
   }
 };
@@ -55,7 +55,7 @@ public:
   /// The function has returned.
   constexpr void close() {
     machine_.spilled().close(entry_->scope);
-    if (entry_->scope.first != nullptr) machine_.put_on_tape(std::exchange(entry_, nullptr));
+    if (entry_->scope.has_any()) machine_.put_on_tape(std::exchange(entry_, nullptr));
   }
 
 private:
@@ -74,11 +74,12 @@ private:
 ///     auto h = spill([&block](auto const& x, auto const& mask) { return block(x, mask); }, x, mask);
 ///
 /// What leaves is what the tape keeps of f: arrays of at least 64 KiB (`machine::spill_from`) that were
-/// computed from parameters, the arguments among them. Parameters, their linear images, data and the results
-/// of f stay. The values of one function and of the next are in memory at a time, forward and backward: those
-/// of f are gone when the next such function returns. Functions may contain such functions, be recomputed, or
-/// recompute. Results and gradients have the same bits as those of `f(x...)`; nothing is computed or sent
-/// again. A dry run promises the peak and `bytes_spilled()`.
+/// computed from parameters, the arguments among them. Parameters, their linear images and data stay. The
+/// results of f leave with the values of the next such function, which reads them. The values of one function
+/// and of the next are in memory at a time, forward and backward: those of f are gone when the next such
+/// function returns. Functions may contain such functions, be recomputed, or recompute. Results and gradients
+/// have the same bits as those of `f(x...)`; nothing is computed or sent again. A dry run promises the peak
+/// and `bytes_spilled()`.
 ///
 /// Whatever is read while it is away comes back first, so reading it costs time and no more. A view
 /// (`local()`) of a value that leaves afterwards must not be used any more.
@@ -105,7 +106,8 @@ constexpr auto spill(F&& f, X const&... x) {
     if (m.stage() != stage) detail::throw_stage_ends_in_function("spill");
     if constexpr (!detail::AnyRejected<decltype(z)>) {
       m.begin_operation("spill");
-      detail::for_each_value([&open](auto const& value) { open.scope().remove(&*value.handle()); }, z);
+      detail::for_each_value(
+          [&](auto const& value) { m.spilled().set_aside(open.scope(), &*value.handle()); }, z);
       open.close();
     }
     return z;
