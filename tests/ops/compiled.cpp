@@ -74,6 +74,7 @@ void moves(machine<L>& m) {
   auto const same =
       slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
   CHECK(all(equal(recompute([](auto const& v) { return copy(v); }, same), x)).value());
+  CHECK(all(equal(spill([](auto const& v) { return copy(v); }, same), x)).value());
 }
 
 /// What numbers can do, too.

@@ -142,7 +142,7 @@ template<class X>
 void functions(X const& x, good const& y) {
   using namespace meshtf;
   auto const same = [](auto const& v) { return v; };
-  all_rejected(recompute(same, x), recompute([&](auto const&) { return x; }, y),
+  all_rejected(recompute(same, x), spill(same, x), recompute([&](auto const&) { return x; }, y),
                with_gathered_weights(same, x), custom_gradient(same, same, x),
                slicewise<shape<batch, width>, splittable<batch>>(same, x));
   all_rejected(custom_gradient([&](auto const&) { return x; }, same, y),
