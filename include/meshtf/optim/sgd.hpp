@@ -109,7 +109,7 @@ struct sgd {
                              std::source_location at = std::source_location::current()) {
     if (skip_if_not_finite > 0) detail::throw_needs_all_gradients(false);
     if (auto* const m = detail::machine_in(list); m != nullptr) {
-      detail::steps_down step_now{*m, detail::count_in(list), rate, false};
+      detail::steps_down step_now{*m, detail::count_in(list), rate, false, sums_travel_as};
       detail::update_during(pass, list, *m, step_now, false, {}, "sgd::step", at);
     } else {
       pass();
