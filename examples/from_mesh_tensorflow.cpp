@@ -1074,7 +1074,7 @@ struct batch_of_tokens : dim<16 / length::size * placed_under<mixed, batch>.part
 
 static_assert(batch_of_tokens::size == 8 && train_steps == (extent{1} << 31) && micro_batch_count == 4);
 
-void in_micro_batches(process_mesh<grid>& m) {
+void micro_batches(process_mesh<grid>& m) {
   //= mtf.serialize_training_step(features, model_fn, batch, 4) ||
   //= for part in x.chunk(4): (loss(part) / 4).backward() ||
   //= lax.scan over parts, the gradients added up
@@ -1200,7 +1200,7 @@ int main(int argc, char** argv) {
   training<mixed> t{m};
   settings(t, 0);
   float const loss = t.step().value();
-  in_micro_batches(m);
+  micro_batches(m);
   process_mesh<stages_and_rows> in_stages{env.world()};
   stages_of_two(in_stages);
   if (m.rank() == 0)

@@ -48,11 +48,11 @@ struct training {
 };
 
 using split_dims = candidates<batch, model, hidden>;
-using space      = plan_space<split_dims, recomputed_blocks<4>, micro_batches<batch, quarter>>;
+using space      = plan_space<split_dims, recomputed_blocks<4>, micro_batches_of<batch, quarter>>;
 
 using program = detail::program_of<decltype(detail::records_program<training>),
                                    decltype(detail::prices_program<training>)>;
-using dims    = detail::plan_dims<split_dims, recomputed_blocks<4>, micro_batches<batch, quarter>>::type;
+using dims    = detail::plan_dims<split_dims, recomputed_blocks<4>, micro_batches_of<batch, quarter>>::type;
 
 constexpr int budgets = 11;
 constexpr extent budget_number(int i, extent all) { return all * (1000 - 75 * i) / 1000; }

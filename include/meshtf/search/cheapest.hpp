@@ -92,17 +92,18 @@ public:
 /// those that need at most so many bytes in one process.
 ///
 ///     using space = meshtf::plan_space<meshtf::candidates<batch, heads, hidden>,
-///                                      meshtf::recomputed_blocks<6>, meshtf::micro_batches<batch, half>>;
+///                                      meshtf::recomputed_blocks<6>, meshtf::micro_batches_of<batch, half>>;
 ///     using plan  = meshtf::cheapest<training, grid, meshtf::budget<300 * meshtf::MiB>, space>;
 ///     static_assert(plan::peak <= 300 * meshtf::MiB && plan::recomputed == 4 && plan::micro_batches == 1);
 ///
 ///     training<plan::layout> step{m, plan::recomputed, plan::micro_batches};
 ///
 /// `Program<L>{machine, numbers...}` takes the numbers of the coordinates in their order; other numbers than
-/// those of `micro_batches` it need not take. For each layout the search takes the least number of recomputed
-/// blocks that fits, by halving: each further block takes time, and no memory. Prices are those of records,
-/// which are exact; the first of the eight fastest plans whose dry run meets the budget is the plan, and
-/// `cost` is that dry run. So asking for less never takes less time, and the peak never exceeds the budget.
+/// those of `micro_batches_of` it need not take. For each layout the search takes the least number of
+/// recomputed blocks that fits, by halving: each further block takes time, and no memory. Prices are those of
+/// records, which are exact; the first of the eight fastest plans whose dry run meets the budget is the plan,
+/// and `cost` is that dry run. So asking for less never takes less time, and the peak never exceeds the
+/// budget.
 ///
 /// Errors: `no_plan_meets_budget`, which names the nearest plan and its peak; `no_layout_can_be_placed`.
 /// Sources: Chen et al. (2016) for recomputation; Zheng et al., Alpa (2022), for one search over both.

@@ -47,11 +47,11 @@ struct recomputed_blocks : detail::from_nothing<std::make_integer_sequence<int, 
   };
 };
 
-/// A coordinate of a plan: how many micro-batches make a step. `micro_batches<batch, half, quarter>`: one, or
-/// those of `micro_batch<batch, half>`, or of `micro_batch<batch, quarter>`. The layout splits a dimension of
-/// micro-batches as it splits the batch.
+/// A coordinate of a plan: how many micro-batches make a step. `micro_batches_of<batch, half, quarter>`: one,
+/// or those of `micro_batch<batch, half>`, or of `micro_batch<batch, quarter>`. The layout splits a dimension
+/// of micro-batches as it splits the batch.
 template<Dimension Batch, Dimension... Micro>
-struct micro_batches {
+struct micro_batches_of {
   static_assert(((Batch::size % Micro::size == 0) && ...),
                 "meshtf: micro-batches of one size make a batch: its size is a multiple of theirs");
   static constexpr std::array<int, sizeof...(Micro) + 1> values{
@@ -68,7 +68,7 @@ struct micro_batches {
 /// The plans of a search: layouts that split these dimensions, with all values of the coordinates.
 ///
 ///     using space = meshtf::plan_space<meshtf::candidates<batch, heads, hidden>,
-///                                      meshtf::recomputed_blocks<6>, meshtf::micro_batches<batch, half>>;
+///                                      meshtf::recomputed_blocks<6>, meshtf::micro_batches_of<batch, half>>;
 ///
 /// A coordinate is a type with `values`, which begin with those that change nothing, `is_monotone`, `dims`
 /// and `chosen`, as `recomputed_blocks` has them: yours may be others.
