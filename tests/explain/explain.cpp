@@ -358,7 +358,7 @@ one process of grid, 8 processes: rows 2 x cols 4
   touches     21.7 MiB of memory
   holds       4.91 MiB at the peak: activations 4.91 MiB
   sends       72.2 KiB in 6 calls: 192 B along rows, 72.0 KiB along cols
-  takes       13.1 ms by the model: products 12.6 ms, passes over memory 413 us, messages 97.9 us
+  takes       13.1 ms by the model: products 12.6 ms, passes over memory 413 us, messages 88.9 us
 
       sent  calls    elements  collective  over  for what, and why
   72.0 KiB      3      12,288  all_reduce  cols  einsum, explain.cpp:57: hidden is summed and split over cols
