@@ -22,7 +22,6 @@
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
-#include <meshtf/ops/pointwise/fused.hpp>
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
 #include <meshtf/ops/pointwise/where.hpp>
@@ -55,6 +54,8 @@
 
 #include <meshtf/ops/reduce/nth_element.hpp>
 
+#include <meshtf/ops/pointwise/fused.hpp>
+
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
@@ -80,7 +81,6 @@
 #include <meshtf/optim/lion.hpp>
 #include <meshtf/optim/momentum.hpp>
 #include <meshtf/optim/sgd.hpp>
-#include <meshtf/optim/step_in_backward.hpp>
 #include <meshtf/optim/warmup_cosine.hpp>
 #include <meshtf/optim/warmup_stable_decay.hpp>
 #include <meshtf/price/budget.hpp>
@@ -88,12 +88,9 @@
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
 #include <meshtf/price/dry_run.hpp>
-#include <meshtf/price/fits_with.hpp>
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/price/no_processes.hpp>
 #include <meshtf/price/repeat.hpp>
-#include <meshtf/search/cheapest.hpp>
-#include <meshtf/search/mesh_shapes.hpp>
 #include <meshtf/search/search.hpp>
 #include <meshtf/tensor/gradient.hpp>
 #include <meshtf/tensor/initialiser.hpp>
@@ -132,3 +129,9 @@
 #include <meshtf/nn/sequences.hpp>
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/nn/transformer.hpp>
+
+// These include many of the others: a compiler names the shortest way to an error if they come last.
+#include <meshtf/optim/step_in_backward.hpp>
+#include <meshtf/price/fits_with.hpp>
+#include <meshtf/search/cheapest.hpp>
+#include <meshtf/search/mesh_shapes.hpp>

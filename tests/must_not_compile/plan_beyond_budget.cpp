@@ -1,4 +1,4 @@
-// error: meshtf: no plan of this space meets the budget: see accepted
+// error: meshtf: no plan meets the budget
 // error: no_plan_meets_budget<1000, 2580,
 #include <meshtf/planning.hpp>
 

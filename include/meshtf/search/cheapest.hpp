@@ -75,7 +75,7 @@ private:
   using plans                          = detail::plans_of<Program, M, Budget, Space>;
   static constexpr std::size_t ordinal = plans::template confirmed<0>();
   using verdict                        = typename plans::template numbers<ordinal>::verdict;
-  static_assert(accepted<verdict>, "meshtf: no plan of this space meets the budget: see accepted");
+  static_assert(accepted<verdict>, "meshtf: no plan meets the budget");
 
 public:
   /// The layout, with the rules of the dimensions of micro-batches.

@@ -224,19 +224,23 @@ constexpr auto fused(F const& f, X const& x, Rest const&... rest) {
   using T          = detail::element_in<X>;
   constexpr auto K = 1 + sizeof...(Rest);
   using lambda     = fusion::can_be_fused<F, K>;
-  using whole      = first_objection<detail::use_verdict<algebra::use::nonlinear, X>,
-                                     detail::use_verdict<algebra::use::nonlinear, Rest>...>;
+  // by name: clang shows what a condition is made of, and the type of a lambda has its path
+  constexpr bool takes   = lambda::takes;
+  constexpr bool returns = lambda::returns;
+  constexpr bool keeps   = lambda::keeps;
+  constexpr bool chooses = lambda::chooses;
+  using whole            = first_objection<detail::use_verdict<algebra::use::nonlinear, X>,
+                                           detail::use_verdict<algebra::use::nonlinear, Rest>...>;
   using verdict =
       first_objection<detail::count_verdict<int{K}>, detail::operands_fit<X, Rest>...,
                       elementwise_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
   static_assert(FloatingElement<T>, "meshtf: fused is for floating point elements: cast<float>(x) first");
   static_assert(accepted<whole>, "meshtf: fused needs a finished value: write fused(f, finish(x))");
   static_assert(accepted<verdict>, "meshtf: fused can't join these operands");
-  static_assert(lambda::takes,
-                "meshtf: fused's function takes one auto for each operand: [](auto x, auto y)");
-  static_assert(lambda::returns, "meshtf: fused's function returns one number that it makes of its operands");
-  static_assert(lambda::keeps, "meshtf: fused's function keeps numbers by value: [rate], not [&rate]");
-  static_assert(lambda::chooses, "meshtf: fused's function decides for each element: where(x > 0, a, b)");
+  static_assert(takes, "meshtf: fused's function takes one auto for each operand: [](auto x, auto y)");
+  static_assert(returns, "meshtf: fused's function returns one number that it makes of its operands");
+  static_assert(keeps, "meshtf: fused's function keeps numbers by value: [rate], not [&rate]");
+  static_assert(chooses, "meshtf: fused's function decides for each element: where(x > 0, a, b)");
   if constexpr (!accepted<first_objection<whole, verdict>> || !FloatingElement<T> || !lambda::yes) {
     return detail::rejected{};
   } else {
