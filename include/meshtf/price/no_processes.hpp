@@ -45,6 +45,14 @@ public:
     return nullptr;
   }
   template<class T>
+  constexpr T* take_again(extent) {
+    return nullptr;
+  }
+  template<class T, class... A>
+  constexpr T* create(A const&...) {
+    return nullptr;
+  }
+  template<class T>
   constexpr T* create_array(std::size_t) {
     return nullptr;
   }
@@ -68,6 +76,12 @@ public:
   MESHTF_TAKES(exclusive_scan)
   MESHTF_TAKES(move)
   MESHTF_TAKES(unslice)
+  MESHTF_TAKES(exchange_in_pairs)
+  MESHTF_TAKES(write_out)
+  MESHTF_TAKES(read_back)
+  MESHTF_TAKES(wait_for)
+  MESHTF_TAKES(recall)
+  MESHTF_TAKES(forget)
 #undef MESHTF_TAKES
 };
 
