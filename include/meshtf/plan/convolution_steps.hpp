@@ -9,7 +9,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// How the windows of a convolution walk along one dimension, in elements of what a process has of it. Where
+/// How the windows of a convolution walk along one dimension, in elements of the local shard. Where
 /// the dimension is whole, there are `before` zeros in front of it; where it is split, the halos are there,
 /// and the first window begins at `start`, in each further part `shift` later.
 struct convolution_walk {

@@ -89,7 +89,7 @@ public:
 };
 
 /// The fastest plan of a step under a budget: layout and numbers, chosen together by modelled seconds, among
-/// those that need at most so many bytes in one process.
+/// those whose peak, in one process, is within the budget.
 ///
 ///     using space = meshtf::plan_space<meshtf::candidates<batch, heads, hidden>,
 ///                                      meshtf::recomputed_blocks<6>, meshtf::micro_batches_of<batch, half>>;

@@ -23,7 +23,7 @@ struct from_nothing<std::integer_sequence<int, K...>> {
 
 }  // namespace detail
 
-/// At most so many bytes in one process, at the peak of a step; and the machine whose seconds are to be few,
+/// The limit of a process's bytes at the peak of a step; and the machine whose seconds are to be few,
 /// a constexpr object of static storage.
 template<extent Bytes, machine_model const& Machine = detail::default_machine>
 struct budget {
@@ -100,7 +100,7 @@ struct found_plans {
   bool has_nearest = false;
 
   constexpr bool is_full() const { return count == max_plans; }
-  /// Whether a plan of so many seconds or more is too slow to be among them.
+  /// Whether a plan that takes this time or more is too slow to be among them.
   constexpr bool excludes(double seconds) const {
     return is_full() && seconds >= plan[max_plans - 1].seconds;
   }
