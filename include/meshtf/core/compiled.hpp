@@ -16,6 +16,8 @@
 // function of elements says so next to it: so a new one is compiled too, and no list is edited.
 #pragma once
 
+#include <cstdint>
+
 #if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)
 #define MESHTF_DECLARES_ONLY 1  // and another translation unit defines them
 #else

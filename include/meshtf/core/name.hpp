@@ -1,6 +1,7 @@
 // Names: how a dimension, axis, layout or element type was spelled in the program.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace meshtf {
