@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -106,20 +104,6 @@ private:
   std::vector<named_array> missing_;
   std::vector<std::string> others_;  // messages about arrays of another shape or type
 };
-
-/// Errors: `data_error` if a file lacks an array that is to be renamed.
-void check_renamed(std::string const& path, safetensors_header const& header,
-                   std::map<std::string, std::string> const& new_names);
-
-/// Renames arrays of a file: the names there and here. Errors: `data_error` if the file lacks one of them.
-template<class Reader>
-void rename_arrays(Reader& file, std::map<std::string, std::string> const& new_names) {
-  check_renamed(file.path(), file.header(), new_names);
-  file.rename_arrays([&new_names](std::string const& name) {
-    auto const found = new_names.find(name);
-    return found == new_names.end() ? name : found->second;
-  });
-}
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -307,16 +291,6 @@ MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent>
          ").contiguous() in PyTorch, or name the dimensions in the order of the file";
 }
 
-MESHTF_DEFINE void check_renamed(std::string const& path, safetensors_header const& header,
-                                 std::map<std::string, std::string> const& new_names) {
-  std::string missing;
-  for (auto const& [there, here] : new_names)
-    if (!header.arrays.contains(there)) missing += (missing.empty() ? "'" : ", '") + there + "'";
-  if (!missing.empty())
-    throw data_error("expected " + path + " to have the arrays that are to be renamed, got none called " +
-                     missing + ": the first of two names is the one in the file");
-}
-
 #endif
 
 /// An array that an optimizer keeps of a parameter.
@@ -385,24 +359,6 @@ checkpoint_contents checked_contents(std::string const& path, safetensors_header
   });
   check.finish(of_training);
   return contents;
-}
-
-/// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias"
-/// and "optimizer.first.0.bias". The prefix is dropped if the file names these parameters so.
-template<class Reader, class M>
-void drop_number_of_only_model(Reader& file, kept_arrays<M> const& parameters) {
-  constexpr std::string_view number = "0.";
-  bool numbered                     = true;
-  parameters.for_each([&](auto const& array) {
-    auto const& there = file.header().arrays;
-    numbered = numbered && !there.contains(array.name) && there.contains(std::string{number} + array.name);
-  });
-  if (!numbered) return;
-  file.rename_arrays([&](std::string name) {
-    std::size_t const at =
-        name.starts_with(optimizer_prefix) ? name.find('.', optimizer_prefix.size()) + 1 : 0;
-    return name.compare(at, number.size(), number) == 0 ? name.erase(at, number.size()) : name;
-  });
 }
 
 }  // namespace detail

@@ -19,6 +19,7 @@
 #include <meshtf/io/checkpoint_saving.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/open_checkpoint.hpp>
+#include <meshtf/io/renamed_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/io/settings.hpp>
 #include <meshtf/io/several_files_reader.hpp>
