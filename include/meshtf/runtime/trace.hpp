@@ -203,4 +203,5 @@ private:
 
 #if MESHTF_DEFINES_RUNTIME
 #include <meshtf/runtime/trace_file.hpp>
+#include <meshtf/runtime/trace_joints.hpp>
 #endif
