@@ -21,6 +21,7 @@
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/point_to_point.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/runtime/waiting.hpp>
 

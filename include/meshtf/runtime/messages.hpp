@@ -30,6 +30,7 @@
 #include <meshtf/runtime/exchanged_sum.hpp>
 #include <meshtf/runtime/observer.hpp>
 #include <meshtf/runtime/packed_rows.hpp>
+#include <meshtf/runtime/point_to_point.hpp>
 #include <meshtf/runtime/process_in_mesh.hpp>
 #include <meshtf/runtime/replicas.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
