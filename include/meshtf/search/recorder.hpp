@@ -4,12 +4,14 @@
 
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
+#include <meshtf/search/recorded_array.hpp>
 #include <meshtf/search/recorded_calls.hpp>
 #include <meshtf/search/undecided_buckets.hpp>
 #include <meshtf/search/undecided_convolution.hpp>
 #include <meshtf/search/undecided_lines.hpp>
 #include <meshtf/search/undecided_moves.hpp>
 #include <meshtf/search/undecided_plans.hpp>
+#include <meshtf/search/undecided_shifts.hpp>
 #include <meshtf/search/undecided_windows.hpp>
 
 namespace meshtf {
@@ -19,21 +21,6 @@ template<Dimension... D>
 class recorder;
 
 namespace detail {
-
-/// An array that was copied under some layouts only. Under the others its copies are aliases of it,
-/// and lives until they die.
-struct recorded_alias {
-  std::size_t kind = 0;     // where it lives on behalf of its copies
-  int copies       = 0;     // that live
-  bool alive       = true;  // on its own behalf
-};
-
-/// What the recorder has to know of an array when it dies.
-struct recorded_array {
-  std::size_t kind      = 0;
-  recorded_alias* alias = nullptr;
-  bool is_copy          = false;
-};
 
 template<class... D>
 struct machine_for<dry<undecided_layout<D...>>> : std::type_identity<recorder<D...>> {};

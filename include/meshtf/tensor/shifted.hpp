@@ -57,7 +57,7 @@ constexpr auto moved_where_known(tensor<T, L, D...> const& x, extent offset, boo
   }
 }
 
-/// The same; under a layout that has yet to be chosen rows move or not (search/undecided_moves.hpp).
+/// The same; under a layout that has yet to be chosen rows move or not (search/undecided_shifts.hpp).
 template<class L>
 struct shift_under {
   template<class Along, class To, class X>

@@ -10,7 +10,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// How `flip` works under `L`. The search has another way (search/undecided_moves.hpp).
+/// How `flip` works under `L`. The search has another way (search/undecided_shifts.hpp).
 template<class L>
 struct flip_under {
   template<class Along, class X>

@@ -69,7 +69,7 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 }
 
 /// The same; under a layout that has yet to be chosen parts may correspond or not
-/// (search/undecided_moves.hpp).
+/// (search/undecided_shifts.hpp).
 template<class L>
 struct slice_under {
   template<class From, class To, class X>
