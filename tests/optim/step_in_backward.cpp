@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "../io/said.hpp"
-#include "../layout_fixture.hpp"
+#include "../pipeline/whole_arrays.hpp"
 
 namespace {
 
 using namespace meshtf;
+using namespace during_backward;
 using boost::mpi::communicator;
 using files::what_it_throws;
 
@@ -22,22 +23,9 @@ struct classes : dim<47> {};
 struct quarter : dim<6> {};
 struct width : dim<72> {};
 
-template<int N>
-struct rows : axis<N> {};
-template<int N>
-struct cols : axis<N> {};
-template<int R, int C>
-struct grid : mesh<rows<R>, cols<C>> {};
-
 template<int R, int C = 1>
 struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, padded<hidden, cols<C>>> {};
 struct in_parts : layout<grid<2, 1>, split<batch, rows<2>>, split<part, rows<2>>, kept_over<rows<2>>> {};
-
-template<Mesh M>
-process_mesh<M>& processes() {
-  static auto* const made = new process_mesh<M>{communicator{}};
-  return *made;
-}
 
 /// The gradients of the matrices are long; the others share messages. `up` and `norm` are captured by a
 /// function that is computed again, after later uses have given them terms of their gradients. `E`: the
@@ -108,13 +96,6 @@ private:
   }
 };
 
-void append(std::vector<double>& all, auto const& list) {
-  list.for_each([&all](auto const& w) {
-    auto const whole = to_global(w);
-    all.insert(all.end(), whole.begin(), whole.end());
-  });
-}
-
 /// All weights after the steps, and the numbers that the optimizer counts by.
 template<Layout L, class Optimizer, class T, class E>
 std::vector<double> outcome(training<Optimizer, T, E> const& t) {
@@ -122,8 +103,7 @@ std::vector<double> outcome(training<Optimizer, T, E> const& t) {
   net<L, T, E> model{m};
   Optimizer opt;
   t.template run<L>(m, model, opt);
-  std::vector<double> all;
-  append(all, model.parameters());
+  auto all = global_elements(model.parameters());
   Optimizer::for_each_number(opt, [&all](char const*, double x) { all.push_back(x); });
   model.parameters().for_each([](auto const& w) { CHECK_FALSE(w.slot().sum); });
   return all;
@@ -172,9 +152,7 @@ void check_with_early_sums() {
     adamw opt;
     early_sums const early{model.parameters()};
     training<adamw>{when}.template run<L>(m, model, opt);
-    std::vector<double> all;
-    append(all, model.parameters());
-    return all;
+    return global_elements(model.parameters());
   };
   bool const same = weights(updates::in_backward) == weights(updates::in_the_step);
   CHECK(same);
@@ -274,9 +252,7 @@ std::vector<double> after_uses(updates when, F const& f) {
       opt.step(parameters(both));
     }
   }
-  std::vector<double> all;
-  append(all, both.parameters());
-  return all;
+  return global_elements(both.parameters());
 }
 template<class F>
 void check_uses(F const& f) {
@@ -344,9 +320,7 @@ void check_weights() {
     auto const f = [&](extent i) { return sum(square(micro_batch<batch, part>(x, i) * both.p)); };
     train(when, f, opt, list);
     train(when, f, opt, list);
-    std::vector<double> all;
-    append(all, list);
-    return all;
+    return global_elements(list);
   };
   auto const weighted = [&m](updates when, auto const& f, auto& opt, auto const& list) {
     auto const weight = [&m](extent i) {

@@ -1,19 +1,19 @@
 // Gradients that are reduce-scattered during the backward pass, for an optimizer with a sharded state: their
 // values, their bits when messages are late, and their price.
 // test: program pipeline
-#include <cmath>
 #include <string_view>
 #include <vector>
 
 #include <mpi.h>
 
-#include "../layout_fixture.hpp"
+#include "whole_arrays.hpp"
 
 extern long bytes_begun;  // late.cpp
 
 namespace {
 
 using namespace meshtf;
+using namespace during_backward;
 using boost::mpi::communicator;
 
 struct batch : dim<24> {};
@@ -21,12 +21,6 @@ struct in : dim<72> {};
 struct hidden : dim<96> {};
 struct classes : dim<95> {};
 
-template<int N>
-struct rows : axis<N> {};
-template<int N>
-struct cols : axis<N> {};
-template<int R, int C>
-struct grid : mesh<rows<R>, cols<C>> {};
 template<int R, int C = 1>
 struct both : layout<grid<R, C>, split<batch, rows<R>>, split<hidden, cols<C>>> {};
 
@@ -78,32 +72,12 @@ struct training {
   }
 };
 
-template<Mesh M>
-process_mesh<M>& processes() {
-  static auto* const made = new process_mesh<M>{communicator{}};
-  return *made;
-}
-
-std::vector<double> elements(auto const& list, auto const& of) {
-  std::vector<double> all;
-  list.for_each([&](auto const& w) {
-    auto const whole = to_global(of(w));
-    all.insert(all.end(), whole.begin(), whole.end());
-  });
-  return all;
-}
-double difference(std::vector<double> const& a, std::vector<double> const& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
-
 template<Layout L>
 std::vector<double> weights_after(training const& t) {
   auto& m = processes<typename L::mesh_type>();
   net<L> model{m};
   t.run<L>(m, model);
-  return elements(model.parameters(), [](auto const& w) -> auto const& { return w; });
+  return global_elements(model.parameters());
 }
 
 template<Layout L>
@@ -125,7 +99,7 @@ void check_gradients() {
   net<L> model{m};
   auto const list = model.parameters();
   auto const take = [&list] {
-    auto const all = elements(list, [](auto const& w) { return finish(gradient(w)); });
+    auto const all = global_elements(list, [](auto const& w) { return finish(gradient(w)); });
     zero_gradients(list);
     return all;
   };

@@ -9,13 +9,14 @@
 
 #include <mpi.h>
 
-#include "../layout_fixture.hpp"
+#include "whole_arrays.hpp"
 
 extern long bytes_begun;  // late.cpp
 
 namespace {
 
 using namespace meshtf;
+using namespace during_backward;
 using boost::mpi::communicator;
 
 struct batch : dim<24> {};
@@ -24,13 +25,6 @@ struct some : up_to<24> {};
 struct in : dim<96> {};
 struct hidden : dim<161> {};
 struct classes : dim<47> {};
-
-template<int N>
-struct rows : axis<N> {};
-template<int N>
-struct cols : axis<N> {};
-template<int R, int C>
-struct grid : mesh<rows<R>, cols<C>> {};
 
 template<int R, int C = 1>
 struct both : layout<grid<R, C>, split<batch, rows<R>>, split<part, rows<R>>, split<some, rows<R>>,
@@ -92,33 +86,16 @@ struct training {
   }
 };
 
-template<Mesh M>
-process_mesh<M>& processes() {
-  static auto* const made = new process_mesh<M>{communicator{}};
-  return *made;
-}
-
 /// All weights after the steps, of this process.
 template<Layout L>
 std::vector<double> weights_after(training const& t) {
   auto& m = processes<typename L::mesh_type>();
-  std::vector<double> all;
   net<L> model{m};
   adamw opt{0.01};
   opt.max_norm    = t.clipped;
   auto const list = model.parameters();
   t.run<L>(m, model, list, [&](auto const&) { opt.step(list); });
-  list.for_each([&all](auto const& w) {
-    auto const whole = to_global(w);
-    all.insert(all.end(), whole.begin(), whole.end());
-  });
-  return all;
-}
-
-double difference(std::vector<double> const& a, std::vector<double> const& b) {
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
+  return global_elements(list);
 }
 
 template<Layout L>
@@ -192,11 +169,7 @@ constexpr void check_overlap() {
 
 /// The finished gradients, which are cleared.
 std::vector<double> take_gradients(auto const& list) {
-  std::vector<double> all;
-  list.for_each([&all](auto const& w) {
-    auto const whole = to_global(finish(gradient(w)));
-    all.insert(all.end(), whole.begin(), whole.end());
-  });
+  auto all = global_elements(list, [](auto const& w) { return finish(gradient(w)); });
   zero_gradients(list);
   return all;
 }
