@@ -22,7 +22,7 @@ foreach(name IN LISTS architectures)
   endif()
   set(kernels_of_${name})
   foreach(symbol IN LISTS symbols)   # what is in task:: and kernel::, but for functions that are templates of an architecture
-    if(NOT symbol MATCHES "5xsimd|7no_simd" AND symbol MATCHES "^(_ZN6meshtf2v0(4task7compute|6kernel)[^ ]*) [TW] ")
+    if(NOT symbol MATCHES "5xsimd|7no_simd" AND symbol MATCHES "^(_ZN6meshtf2v06kernel[^ ]*|_ZNK6meshtf2v04task[^ ]*7compute[^ ]*) [TW] ")
       list(APPEND kernels_of_${name} ${CMAKE_MATCH_1})
     endif()
   endforeach()

@@ -55,21 +55,14 @@
 #define MESHTF_COMPILE_EACH(X) MESHTF_COMPILE_NUMBERS(X) MESHTF_FOR_FLOAT(X(bool))
 
 // X, X, ... with N repetitions
-#define MESHTF_TIMES_1(...) __VA_ARGS__
-#define MESHTF_TIMES_2(...) __VA_ARGS__, __VA_ARGS__
-#define MESHTF_TIMES_3(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
-#define MESHTF_TIMES_4(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
+#define MESHTF_TIMES_1(X) X
+#define MESHTF_TIMES_2(X) X, X
+#define MESHTF_TIMES_3(X) X, X, X
+#define MESHTF_TIMES_4(X) X, X, X, X
 
-#define MESHTF_MAP(N, T, ...)                                                                           \
-  template void task::compute(task::map<__VA_ARGS__, T, MESHTF_TIMES_##N(T)> const&, nest_steps const&, \
-                              place_in_mesh const&, T*, MESHTF_TIMES_##N(T const*));
-#define MESHTF_REDUCE(N, Op, T, ...)                                                                   \
-  template void task::compute(task::reduce<reduction::Op, __VA_ARGS__, T, MESHTF_TIMES_##N(T)> const&, \
-                              nest_steps const&, place_in_mesh const&, T*, MESHTF_TIMES_##N(T const*));
-#define MESHTF_REDUCE_NARROW(N, Op, T, ...)                                                            \
-  template void task::compute(task::reduce<reduction::Op, __VA_ARGS__, T, MESHTF_TIMES_##N(T)> const&, \
-                              nest_steps const&, place_in_mesh const&, T*, MESHTF_TIMES_##N(T const*), \
-                              computed<T>*);
+#define MESHTF_MAP(N, T, ...) template struct task::map<__VA_ARGS__, T, MESHTF_TIMES_##N(T)>;
+#define MESHTF_REDUCE(N, Op, T, ...) \
+  template struct task::reduce<reduction::Op, __VA_ARGS__, T, MESHTF_TIMES_##N(T)>;
 
 #define MESHTF_COMPILE_MAP(N, F)            \
   MESHTF_FOR_FLOAT(MESHTF_MAP(N, float, F)) \
@@ -80,24 +73,18 @@
 #define MESHTF_COMPILE_REDUCE(N, Op, F)              \
   MESHTF_FOR_FLOAT(MESHTF_REDUCE(N, Op, float, F))   \
   MESHTF_FOR_DOUBLE(MESHTF_REDUCE(N, Op, double, F)) \
-  MESHTF_FOR_BFLOAT16(MESHTF_REDUCE_NARROW(N, Op, bfloat16, F))
+  MESHTF_FOR_BFLOAT16(MESHTF_REDUCE(N, Op, bfloat16, F))
 #define MESHTF_COMPILE_REDUCE_OF(N, Op, F)                   \
   MESHTF_FOR_FLOAT(MESHTF_REDUCE(N, Op, float, F<float>))    \
   MESHTF_FOR_DOUBLE(MESHTF_REDUCE(N, Op, double, F<double>)) \
-  MESHTF_FOR_BFLOAT16(MESHTF_REDUCE_NARROW(N, Op, bfloat16, F<float>))
+  MESHTF_FOR_BFLOAT16(MESHTF_REDUCE(N, Op, bfloat16, F<float>))
 #define MESHTF_COMPILE_MAP_AND_SUM(N, F) MESHTF_COMPILE_MAP(N, F) MESHTF_COMPILE_REDUCE(N, sum, F)
 #define MESHTF_COMPILE_MAP_AND_SUM_OF(N, F) MESHTF_COMPILE_MAP_OF(N, F) MESHTF_COMPILE_REDUCE_OF(N, sum, F)
-#define MESHTF_COMPILE_MIXED_MAP(F, R, A, B, C)                                                       \
-  MESHTF_FOR_BFLOAT16(template void task::compute(task::map<F, R, A, B, C> const&, nest_steps const&, \
-                                                  place_in_mesh const&, R*, A const*, B const*, C const*);)
-#define MESHTF_COMPILE_MIXED_SUM(F, R, A, B)                                                             \
-  MESHTF_FOR_BFLOAT16(template void task::compute(task::reduce<reduction::sum, F, R, A, B> const&,       \
-                                                  nest_steps const&, place_in_mesh const&, R*, A const*, \
-                                                  B const*);)
-#define MESHTF_COMPILE_CONVERSION(To, From) MESHTF_FOR_BFLOAT16(MESHTF_CONVERSION(To, From))
-#define MESHTF_CONVERSION(To, From)                                                              \
-  template void task::compute(task::map<function::identity, To, From> const&, nest_steps const&, \
-                              place_in_mesh const&, To*, From const*);
+#define MESHTF_COMPILE_MIXED_MAP(F, R, A, B, C) MESHTF_FOR_BFLOAT16(template struct task::map<F, R, A, B, C>;)
+#define MESHTF_COMPILE_MIXED_SUM(F, R, A, B) \
+  MESHTF_FOR_BFLOAT16(template struct task::reduce<reduction::sum, F, R, A, B>;)
+#define MESHTF_COMPILE_CONVERSION(To, From) \
+  MESHTF_FOR_BFLOAT16(template struct task::map<function::identity, To, From>;)
 
 #include <meshtf/kernel/kernels.hpp>
 

@@ -99,7 +99,7 @@ def made():
     for folder in sorted(p for p in (include / "ops").iterdir() if p.is_dir()):
         files[folder.with_suffix(".hpp")] = with_includes(folder.with_suffix(".hpp"), [f"ops/{folder.name}/{p.name}" for p in sorted(folder.glob("*.hpp"))])
 
-    kernels = sorted({p.name for p in (include / "kernel").glob("*.hpp") if re.search(r"^(?:inline )?void compute\(", p.read_text(), re.M)} | passes_over_arrays)
+    kernels = sorted({p.name for p in (include / "kernel").glob("*.hpp") if re.search(r"^void [\w<>,. ]+::compute\(", p.read_text(), re.M)} | passes_over_arrays)
     path = include / "kernel/kernels.hpp"
     files[path] = re.sub(r"(?<=\n#else\n)(#include [^\n]*\n)*", "".join(f"#include <meshtf/kernel/{k}>\n" for k in kernels), path.read_text())
 

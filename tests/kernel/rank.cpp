@@ -41,8 +41,8 @@ void check(extent outer, extent along, extent inner, extent kept, bool descendin
   std::vector<T> ranked(at(outer * kept * inner));
   std::vector<std::int32_t> index(ranked.size());
   std::vector<std::int64_t> scratch(at(task::rank<T>::scratch(steps) * kernel::thread_count()));
-  compute(task::rank<T>{descending}, steps, place_in_mesh{}, x.data(), ranked.data(), index.data(),
-          scratch.data());
+  task::rank<T>{descending}.compute(steps, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+                                    scratch.data());
   int wrong = 0;
   for (extent o = 0; o < outer; ++o)
     for (extent i = 0; i < inner; ++i) {
@@ -99,8 +99,8 @@ TEST_CASE("of no ranks nothing is written") {
     std::vector<std::int32_t> index(ranked.size(), 7);
     std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s) * kernel::thread_count()));
     for (bool descending : {false, true})
-      compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
-              scratch.data());
+      task::rank<float>{descending}.compute(s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+                                            scratch.data());
     CHECK(ranked == std::vector<float>(ranked.size(), 7.0F));
     CHECK(index == std::vector<std::int32_t>(index.size(), 7));
   }
@@ -122,8 +122,8 @@ TEST_CASE("elements that come in the wrong order are ranked, too") {
     rank_steps s{.lines = contiguous_lines(1, 20000, 1), .kept = 50, .allocated_kept = 50, .step = 1};
     std::vector<std::int32_t> index(50);
     std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s)));
-    compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
-            scratch.data());
+    task::rank<float>{descending}.compute(s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+                                          scratch.data());
     for (std::size_t k = 0; k < 50; ++k)
       CHECK(index[k] == static_cast<std::int32_t>(descending ? 19999 - k : k));
   }

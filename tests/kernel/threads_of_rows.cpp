@@ -60,23 +60,23 @@ TEMPLATE_TEST_CASE("norms have the same bits on any number of threads", "", floa
           norm_gradient_arrays<T> const gradient{x.data(),     mean.data(),   rstd.data(),
                                                  scale.data(), dz.data(),     before.data(),
                                                  dx.data(),    dscale.data(), dbias.data()};
-          compute(task::normalise<T>{{centred, adds}, 1e-5}, lines, alone, arrays);
-          compute(task::norm_gradient<T>{{centred, {true, true, true, true}}}, lines, alone, gradient);
+          task::normalise<T>{{centred, adds}, 1e-5}.compute(lines, alone, arrays);
+          task::norm_gradient<T>{{centred, {true, true, true, true}}}.compute(lines, alone, gradient);
           auto const once = joined({sum, z, mean, rstd, dx, dscale, dbias});
           std::vector<double> moments(2 * mean.size());
           std::vector<T> sums(2 * mean.size()), only(scale.size());
-          compute(task::row_moments<T>{{centred, adds}}, lines, alone, arrays, moments.data());
-          compute(task::normalise_by<T>{{centred, adds}, 1e-5}, lines, alone, arrays,
-                  static_cast<double const*>(moments.data()));
-          compute(task::norm_gradient_sums<T>{{centred, {true, true, true, true}}}, lines, alone, gradient,
-                  sums.data());
-          compute(task::norm_gradient_by<T>{{centred, {true, true, true, true}}}, lines, alone, gradient,
-                  static_cast<T const*>(sums.data()));
+          task::row_moments<T>{{centred, adds}}.compute(lines, alone, arrays, moments.data());
+          task::normalise_by<T>{{centred, adds}, 1e-5}.compute(lines, alone, arrays,
+                                                               static_cast<double const*>(moments.data()));
+          task::norm_gradient_sums<T>{{centred, {true, true, true, true}}}.compute(lines, alone, gradient,
+                                                                                   sums.data());
+          task::norm_gradient_by<T>{{centred, {true, true, true, true}}}.compute(
+              lines, alone, gradient, static_cast<T const*>(sums.data()));
           auto of_scale   = gradient;
           of_scale.dx     = nullptr;
           of_scale.dbias  = nullptr;
           of_scale.dscale = only.data();
-          compute(task::norm_gradient<T>{{centred, {false, true, false, false}}}, lines, alone, of_scale);
+          task::norm_gradient<T>{{centred, {false, true, false, false}}}.compute(lines, alone, of_scale);
           return joined({once, z, mean, rstd, dx, dscale, dbias, sums, only});
         });
       }
@@ -110,10 +110,10 @@ TEMPLATE_TEST_CASE("attention has the same bits on any number of threads", "", f
       attention_view const view{.causal = causal};
       attention_arrays<T> const operands{x.data(),         y.data(), v.data(), z.data(),
                                          log_total.data(), nullptr,  nullptr,  nullptr};
-      compute(task::attend<T>{view, 0}, steps, alone, operands, scratch.data());
+      task::attend<T>{view, 0}.compute(steps, alone, operands, scratch.data());
       attention_gradient_arrays<T> const arrays{x.data(),  y.data(),  v.data(),  z.data(), log_total.data(),
                                                 dz.data(), dq.data(), dk.data(), dv.data()};
-      compute(task::attention_gradient<T>{{true, true, true}, view, 0}, steps, alone, arrays, scratch.data());
+      task::attention_gradient<T>{{true, true, true}, view, 0}.compute(steps, alone, arrays, scratch.data());
       return joined({z, log_total, dq, dk, dv});
     });
   }
@@ -143,8 +143,8 @@ TEMPLATE_TEST_CASE("updates, copies and rows with a bias have the same bits on a
     auto const b  = drawn<T>(n, 3);
     on_all_threads([&] {
       std::vector<T> z(x.size()), total(b.size());
-      compute(task::map_rows_and_sum<function::gelu_of_sum_gradient, T>{}, contiguous_rows(rows, n), alone,
-              dz.data(), x.data(), b.data(), z.data(), total.data());
+      task::map_rows_and_sum<function::gelu_of_sum_gradient, T>{}.compute(
+          contiguous_rows(rows, n), alone, dz.data(), x.data(), b.data(), z.data(), total.data());
       return joined({z, total});
     });
   }
@@ -160,15 +160,15 @@ TEST_CASE("rows by index have the same bits on any number of threads") {
     on_all_threads([&] {
       std::vector<float> rows(more.size());
       std::vector<float> sums = table;
-      compute(task::gather_rows<float>{}, steps, alone, table.data(), ids.data(), rows.data());
-      compute(task::scatter_rows<float>{}, steps, alone, sums.data(), ids.data(), more.data());
+      task::gather_rows<float>{}.compute(steps, alone, table.data(), ids.data(), rows.data());
+      task::scatter_rows<float>{}.compute(steps, alone, sums.data(), ids.data(), more.data());
       return joined({rows, sums});
     });
     // an index that names no row is found before anything is copied
     kernel::use_threads(3);
     ids[at(steps.ids - 5)] = 50;
     std::vector<float> rows(more.size(), 7);
-    CHECK_THROWS_AS(compute(task::gather_rows<float>{}, steps, alone, table.data(), ids.data(), rows.data()),
+    CHECK_THROWS_AS(task::gather_rows<float>{}.compute(steps, alone, table.data(), ids.data(), rows.data()),
                     data_error);
     CHECK(rows == std::vector<float>(more.size(), 7));
     kernel::use_threads(1);
@@ -180,11 +180,11 @@ TEST_CASE("random values have the same bits on any number of threads") {
   auto const x     = drawn<float>(steps.elements, 1);
   on_all_threads([&] {
     std::vector<float> uniform(x.size()), normal(x.size()), dropped(x.size());
-    compute(task::draw<float, uniform_distribution>{{.key = {.seed = 1}, .low = 0, .high = 1}}, steps, alone,
-            uniform.data());
-    compute(task::draw<float, normal_distribution>{{.key = {.seed = 1}, .mean = 0, .stddev = 1}}, steps,
-            alone, normal.data());
-    compute(task::drop<float>{.key = {.seed = 2}, .rate = 0.3}, steps, alone, x.data(), dropped.data());
+    task::draw<float, uniform_distribution>{{.key = {.seed = 1}, .low = 0, .high = 1}}.compute(
+        steps, alone, uniform.data());
+    task::draw<float, normal_distribution>{{.key = {.seed = 1}, .mean = 0, .stddev = 1}}.compute(
+        steps, alone, normal.data());
+    task::drop<float>{.key = {.seed = 2}, .rate = 0.3}.compute(steps, alone, x.data(), dropped.data());
     CHECK(uniform[70001] == static_cast<float>(uniform_at({1, 0}, 70001)));
     CHECK(normal[70001] == static_cast<float>(normal_at({1, 0}, 70001)));
     return joined({uniform, normal, dropped});
@@ -199,13 +199,13 @@ TEST_CASE("running sums and largest elements have the same bits on any number of
       on_all_threads([&] {
         std::vector<float> sums(x.size()), best(at(lines.rows())), places(best.size());
         std::vector<std::int32_t> where(best.size());
-        compute(task::cumsum<float>{reverse}, cumsum_steps{lines}, alone, x.data(), sums.data());
-        compute(task::argmax<float>{}, lines, alone, x.data(), best.data(), where.data());
+        task::cumsum<float>{reverse}.compute(cumsum_steps{lines}, alone, x.data(), sums.data());
+        task::argmax<float>{}.compute(lines, alone, x.data(), best.data(), where.data());
         std::copy(where.begin(), where.end(), places.begin());
         std::vector<float> products(x.size()), gradient(x.size());
-        compute(task::cumprod<float>{reverse}, cumsum_steps{lines}, alone, x.data(), products.data());
-        compute(task::cumprod_gradient<float>{reverse}, cumsum_steps{lines}, alone, x.data(), sums.data(),
-                gradient.data());
+        task::cumprod<float>{reverse}.compute(cumsum_steps{lines}, alone, x.data(), products.data());
+        task::cumprod_gradient<float>{reverse}.compute(cumsum_steps{lines}, alone, x.data(), sums.data(),
+                                                       gradient.data());
         return joined({sums, best, places, products, gradient});
       });
   }

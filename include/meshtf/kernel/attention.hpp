@@ -313,22 +313,19 @@ void attention_gradient(attention_steps const& steps, attention_view const& view
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const& here,
-             attention_arrays<T> const& arrays, computed<T>* scratch) {
-  kernel::attend(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch, here);
+void attend<T>::compute(attention_steps const& steps, place_in_mesh const& here,
+                        attention_arrays<T> const& arrays, computed<T>* scratch) const {
+  kernel::attend(steps, view.of_part(steps.first_query(here)), scale, arrays, scratch, here);
 }
 template<Element T>
-void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const& here,
-             attention_gradient_arrays<T> const& arrays, computed<T>* scratch) {
-  kernel::attention_gradient(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch,
-                             here);
+void attention_gradient<T>::compute(attention_steps const& steps, place_in_mesh const& here,
+                                    attention_gradient_arrays<T> const& arrays, computed<T>* scratch) const {
+  kernel::attention_gradient(steps, view.of_part(steps.first_query(here)), scale, arrays, scratch, here);
 }
 
-#define MESHTF_ATTENTION(T)                                                                         \
-  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&,             \
-                        attention_arrays<T> const&, computed<T>*);                                  \
-  template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, \
-                        attention_gradient_arrays<T> const&, computed<T>*);
+#define MESHTF_ATTENTION(T)  \
+  template struct attend<T>; \
+  template struct attention_gradient<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_ATTENTION)
 #undef MESHTF_ATTENTION
 

@@ -60,13 +60,12 @@ void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const*
 namespace task {
 
 template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz,
-             T const* x, T const* b, T* z, computed<T>* total) {
+void map_rows_and_sum<F, T>::compute(bias_steps const& s, place_in_mesh const&, T const* dz, T const* x,
+                                     T const* b, T* z, computed<T>* total) const {
   std::fill_n(total, s.allocated, computed<T>{});
   s.blocks.for_each([&](auto const& start) {
     auto const [to, row, unused] = start;
-    kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to,
-                             total + row);
+    kernel::map_rows_and_sum(s.rows, s.elements, s.stride, f, dz + to, x + to, b + row, z + to, total + row);
   });
 }
 

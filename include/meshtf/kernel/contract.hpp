@@ -100,15 +100,13 @@ inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16
 namespace task {
 
 template<Element T>
-void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y,
-             T* z, computed<T>* scratch) {
+void contract<T>::compute(contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z,
+                          computed<T>* scratch) const {
   if (s.nest.iterations != 0) kernel::contract(s, x, y, z, scratch);
   else kernel::fill_results(s.nest, T{}, z);
 }
 
-#define MESHTF_PRODUCTS(T)                                                                            \
-  template void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const*, \
-                        T const*, T*, computed<T>*);
+#define MESHTF_PRODUCTS(T) template struct contract<T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_PRODUCTS)
 #undef MESHTF_PRODUCTS
 

@@ -233,8 +233,8 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
 namespace task {
 
 template<Element T>
-void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x,
-             T const* filter, T* z, T* scratch) {
+void convolved<T>::compute(convolution_steps const& s, place_in_mesh const& here, T const* x, T const* filter,
+                           T* z, T* scratch) const {
   if (s.batch * s.pixels() * s.groups * s.out == 0) return;
   if (s.is_empty()) {  // no channels that come in
     auto own = s.z;
@@ -245,29 +245,26 @@ void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh cons
                       const_cast<T*>(filter), z, scratch);
 }
 template<Element T>
-void compute(convolved_to_input<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* z,
-             T const* filter, T* x, T* scratch) {
+void convolved_to_input<T>::compute(convolution_steps const& s, place_in_mesh const& here, T const* z,
+                                    T const* filter, T* x, T* scratch) const {
   if (s.is_empty() || s.x_has_rest) std::fill_n(x, s.x_allocated, T{});
   if (s.is_empty()) return;
   kernel::convolve<T>(kernel::convolution_way::to_input, s, x + s.first(here), const_cast<T*>(filter),
                       const_cast<T*>(z), scratch);
 }
 template<Element T>
-void compute(convolved_to_filter<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x,
-             T const* z, T* filter, T* scratch) {
+void convolved_to_filter<T>::compute(convolution_steps const& s, place_in_mesh const& here, T const* x,
+                                     T const* z, T* filter, T* scratch) const {
   if (s.is_empty())
     return kernel::detail::for_each_of_filter(s, [&](extent position, extent) { filter[position] = T{}; });
   kernel::convolve<T>(kernel::convolution_way::to_filter, s, const_cast<T*>(x) + s.first(here), filter,
                       const_cast<T*>(z), scratch);
 }
 
-#define MESHTF_CONVOLUTIONS(T)                                                                         \
-  template void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const*, \
-                        T const*, T*, T*);                                                             \
-  template void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&,  \
-                        T const*, T const*, T*, T*);                                                   \
-  template void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, \
-                        T const*, T const*, T*, T*);
+#define MESHTF_CONVOLUTIONS(T)           \
+  template struct convolved<T>;          \
+  template struct convolved_to_input<T>; \
+  template struct convolved_to_filter<T>;
 MESHTF_COMPILE_WIDE(MESHTF_CONVOLUTIONS)
 #undef MESHTF_CONVOLUTIONS
 

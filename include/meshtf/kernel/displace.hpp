@@ -194,22 +194,22 @@ void displace(displace_steps const& s, displacement const& way, T beyond, T cons
 namespace task {
 
 template<Element T>
-void compute(displace<T> const& task, displace_steps const& s, place_in_mesh const&, T const* x, T* z) {
-  kernel::displace(s, task.way, task.beyond, x, z);
+void displace<T>::compute(displace_steps const& s, place_in_mesh const&, T const* x, T* z) const {
+  kernel::displace(s, way, beyond, x, z);
 }
 
 template<Element T>
-void compute(copy_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* x, T* z) {
+void copy_rows<T>::compute(displace_steps const& s, place_in_mesh const&, T const* x, T* z) const {
   displace_steps rows = s;
-  rows.to             = task.count;
-  if (task.from_edge) rows.from = rows.from_allocated = task.count;
-  if (task.to_edge) rows.to_allocated = task.count;
-  kernel::displace(rows, {.offset = task.from}, task.beyond, x, z + task.to * s.inner);
+  rows.to             = count;
+  if (from_edge) rows.from = rows.from_allocated = count;
+  if (to_edge) rows.to_allocated = count;
+  kernel::displace(rows, {.offset = from}, beyond, x, z + to * s.inner);
 }
 
-#define MESHTF_DISPLACE(T)                                                                              \
-  template void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*); \
-  template void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_DISPLACE(T)     \
+  template struct displace<T>; \
+  template struct copy_rows<T>;
 MESHTF_COMPILE_EACH(MESHTF_DISPLACE)
 #undef MESHTF_DISPLACE
 

@@ -125,9 +125,10 @@ void map_gradients(extent rows, extent n, extent stride, F const& f, detail::fus
 
 namespace task {
 
-template<class F, Element T, std::size_t K, unsigned Rows, bool OneSlope, class... A>
-void compute(map_gradients<F, T, K, Rows, OneSlope> const& task, bias_steps const& s, place_in_mesh const&,
-             T const* dz, A*... arrays) {
+template<class F, Element T, std::size_t K, unsigned Rows, bool OneSlope>
+template<class... A>
+void map_gradients<F, T, K, Rows, OneSlope>::compute(bias_steps const& s, place_in_mesh const&, T const* dz,
+                                                     A*... arrays) const {
   static_assert(sizeof...(A) == 2 * K);
   std::tuple const all{arrays...};
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -149,7 +150,7 @@ void compute(map_gradients<F, T, K, Rows, OneSlope> const& task, bias_steps cons
         else a.full[J] = gradient + to;
       };
       (begin(std::integral_constant<std::size_t, I>{}), ...);
-      kernel::map_gradients<K, Rows, OneSlope>(s.rows, s.elements, s.stride, task.f, a);
+      kernel::map_gradients<K, Rows, OneSlope>(s.rows, s.elements, s.stride, f, a);
     });
   }(std::make_index_sequence<K>{});
 }

@@ -194,8 +194,8 @@ void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::i
 namespace task {
 
 template<Element T>
-void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table,
-             std::int32_t const* index, T* rows) {
+void gather_rows<T>::compute(gather_steps const& s, place_in_mesh const& here, T const* table,
+                             std::int32_t const* index, T* rows) const {
   s.blocks.for_each([&](auto const& start) {
     kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                           {"id", "a row", "ids"});
@@ -203,25 +203,21 @@ void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& 
   });
 }
 template<Element T>
-void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh const& here, T* table,
-             std::int32_t const* index, T const* rows) {
+void scatter_rows<T>::compute(gather_steps const& s, place_in_mesh const& here, T* table,
+                              std::int32_t const* index, T const* rows) const {
   s.blocks.for_each([&](auto const& start) {
-    if (task.checks)
+    if (checks)
       kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                             {"id", "a row", "ids"});
     kernel::scatter_all_rows(s, s.lines.first(here), rows + start[2], index + start[0], table + start[1]);
   });
 }
 
-#define MESHTF_GATHERS(T)                                                                           \
-  template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, \
-                        std::int32_t const*, T*);
+#define MESHTF_GATHERS(T) template struct gather_rows<T>;
 MESHTF_COMPILE_EACH(MESHTF_GATHERS)
 #undef MESHTF_GATHERS
 
-#define MESHTF_SCATTERS(T)                                                                     \
-  template void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, \
-                        std::int32_t const*, T const*);
+#define MESHTF_SCATTERS(T) template struct scatter_rows<T>;
 MESHTF_COMPILE_WIDE(MESHTF_SCATTERS)
 MESHTF_COMPILE_INTEGERS(MESHTF_SCATTERS)
 #undef MESHTF_SCATTERS

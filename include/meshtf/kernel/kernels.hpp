@@ -1,4 +1,4 @@
-// Every kernel: the `compute` functions of the library's tasks, which plan/ declares, and passes over whole
+// Every kernel: the members `compute` of the library's tasks, which plan/ declares, and passes over whole
 // arrays. Where the program has a compiled library, only what a user's own functions need.
 #pragma once
 
@@ -41,7 +41,7 @@ namespace kernel {
 template<class K, class... A>
 void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here,
              A const&... arrays) {
-  compute(task, steps, here, arrays...);
+  task.compute(steps, here, arrays...);
 }
 
 }  // namespace kernel

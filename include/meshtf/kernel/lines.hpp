@@ -180,8 +180,8 @@ void for_some_lines(line_steps const& s, F const& f) {
 namespace task {
 
 template<Element T>
-void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x,
-             std::int32_t const* index, computed<T>* z) {
+void pick<T>::compute(line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index,
+                      computed<T>* z) const {
   s.blocks.for_each([&](auto const& start) {
     kernel::expect_inside({s.outer, s.inner, s.line_stride}, start[1], index, s.global,
                           {"target", "a class", "labels"});
@@ -189,23 +189,24 @@ void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T c
   });
 }
 template<Element T>
-void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz,
-             std::int32_t const* index, T* dx) {
+void pick_gradient<T>::compute(line_steps const& s, place_in_mesh const& here, T const* dz,
+                               std::int32_t const* index, T* dx) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::pick_gradient(s, s.first(here), task.scale, dz + start[1], index + start[1], dx + start[0]);
+    kernel::pick_gradient(s, s.first(here), scale, dz + start[1], index + start[1], dx + start[0]);
   });
 }
 template<class F, NarrowElement T>
-void compute(set_picked<F, T> const& task, line_steps const& s, place_in_mesh const& here, T const* x,
-             computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx) {
+void set_picked<F, T>::compute(line_steps const& s, place_in_mesh const& here, T const* x,
+                               computed<T> const* y, computed<T> const* dz, std::int32_t const* index,
+                               T* dx) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::set_picked(s, s.first(here), task.f, task.scale, x + start[0], y + start[1], dz + start[1],
+    kernel::set_picked(s, s.first(here), f, scale, x + start[0], y + start[1], dz + start[1],
                        index + start[1], dx + start[0]);
   });
 }
 template<Element T>
-void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best,
-             std::int32_t* where) {
+void argmax<T>::compute(line_steps const& s, place_in_mesh const& here, T const* x, T* best,
+                        std::int32_t* where) const {
   // a process without elements loses to all others, or to the first process if they have nothing better
   if (s.along == 0) {
     std::fill_n(best, s.allocated_lines, kernel::detail::neutral<reduction::max, T>);
@@ -220,29 +221,23 @@ void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T
   });
 }
 template<Element T>
-void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best,
-             T const* peak, std::int32_t* where) {
+void forget_smaller<T>::compute(shard_steps const& s, place_in_mesh const&, T const* best, T const* peak,
+                                std::int32_t* where) const {
   for (extent i = 0; i < s.elements; ++i)
     if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i]))
       where[i] = std::numeric_limits<std::int32_t>::max();
 }
 
-#define MESHTF_PICK(T)                                                                     \
-  template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, \
-                        std::int32_t const*, computed<T>*);
+#define MESHTF_PICK(T) template struct pick<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_PICK)
 #undef MESHTF_PICK
-#define MESHTF_PICK_GRADIENT(T)                                                                     \
-  template void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const*, \
-                        std::int32_t const*, T*);
+#define MESHTF_PICK_GRADIENT(T) template struct pick_gradient<T>;
 MESHTF_COMPILE_WIDE(MESHTF_PICK_GRADIENT)
 #undef MESHTF_PICK_GRADIENT
 
-#define MESHTF_ARGMAX(T)                                                                              \
-  template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*,      \
-                        std::int32_t*);                                                               \
-  template void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const*, \
-                        T const*, std::int32_t*);
+#define MESHTF_ARGMAX(T)     \
+  template struct argmax<T>; \
+  template struct forget_smaller<T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_ARGMAX)
 #undef MESHTF_ARGMAX
 

@@ -209,29 +209,26 @@ void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
 namespace task {
 
 template<class F, class R, class... T>
-void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  if (s.iterations != 0) kernel::map_nest(s, task.f, z, x...);
+void map<F, R, T...>::compute(nest_steps const& s, place_in_mesh const&, R* z, T const*... x) const {
+  if (s.iterations != 0) kernel::map_nest(s, f, z, x...);
 }
 template<reduction Op, class F, class R, class... T>
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
-             T const*... x) {
-  if (s.iterations != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
+void reduce<Op, F, R, T...>::compute(nest_steps const& s, place_in_mesh const&, R* z, T const*... x) const
+  requires(!NarrowElement<R>)
+{
+  if (s.iterations != 0) kernel::reduce_nest<Op>(s, f, z, x...);
   else kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
 }
-/// With a narrow result; the last of the arrays is the scratch memory, which gets the result first unless
-/// nothing is joined.
-template<reduction Op, class F, NarrowElement R, class... T, class... X>
-  requires(sizeof...(X) == sizeof...(T) + 1)
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
-             X*... arrays) {
+/// With a narrow result; the scratch memory gets it first, unless nothing is joined.
+template<reduction Op, class F, class R, class... T>
+void reduce<Op, F, R, T...>::compute(nest_steps const& s, place_in_mesh const&, R* z, T const*... x,
+                                     computed<R>* scratch) const
+  requires NarrowElement<R>
+{
   if (s.iterations == 0) return kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
-  std::tuple<X*...> const all{arrays...};
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    if (!s.reduces) return kernel::map_nest(s, task.f, z, static_cast<T const*>(std::get<K>(all))...);
-    computed<R>* const wide = std::get<sizeof...(T)>(all);
-    kernel::reduce_nest<Op>(s, task.f, wide, static_cast<T const*>(std::get<K>(all))...);
-    kernel::narrow(detail::span_of(s, static_cast<std::size_t>(s.operands - 1)), wide, z);
-  }(std::index_sequence_for<T...>{});
+  if (!s.reduces) return kernel::map_nest(s, f, z, x...);
+  kernel::reduce_nest<Op>(s, f, scratch, x...);
+  kernel::narrow(detail::span_of(s, static_cast<std::size_t>(s.operands - 1)), scratch, z);
 }
 
 }  // namespace task

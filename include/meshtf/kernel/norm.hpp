@@ -252,66 +252,59 @@ void begin_sums(line_steps const& s, norm_wishes const& wants, norm_gradient_arr
 
 namespace task {
 
-template<Element T>
-void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_arrays<T> const& arrays) {
+template<class T>
+void normalise<T>::compute(line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, start));
+    kernel::normalise({s, this->centred}, this->epsilon, kernel::detail::moved(arrays, start));
   });
 }
-template<Element T>
-void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_arrays<T> const& arrays, double* moments) {
+template<class T>
+void row_moments<T>::compute(line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays,
+                             double* moments) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, start), moments + start[1]);
+    kernel::row_moments({s, this->centred}, kernel::detail::moved(arrays, start), moments + start[1]);
   });
 }
-template<Element T>
-void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_arrays<T> const& arrays, double const* moments) {
+template<class T>
+void normalise_by<T>::compute(line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays,
+                              double const* moments) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::normalise_by({s, task.centred}, task.epsilon, moments + start[1],
+    kernel::normalise_by({s, this->centred}, this->epsilon, moments + start[1],
                          kernel::detail::moved(arrays, start));
   });
 }
-template<Element T>
-void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays) {
-  kernel::detail::begin_sums(s, task.wants, arrays);
+template<class T>
+void norm_gradient<T>::compute(line_steps const& s, place_in_mesh const&,
+                               norm_gradient_arrays<T> const& arrays) const {
+  kernel::detail::begin_sums(s, this->wants, arrays);
   s.blocks.for_each([&](auto const& start) {
-    kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, start));
+    kernel::norm_gradient({s, this->centred}, this->wants, kernel::detail::moved(arrays, start));
   });
 }
-template<Element T>
-void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays, computed<T>* sums) {
-  kernel::detail::begin_sums(s, task.wants, arrays);
+template<class T>
+void norm_gradient_sums<T>::compute(line_steps const& s, place_in_mesh const&,
+                                    norm_gradient_arrays<T> const& arrays, computed<T>* sums) const {
+  kernel::detail::begin_sums(s, this->wants, arrays);
   s.blocks.for_each([&](auto const& start) {
-    kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, start),
+    kernel::norm_gradient_sums({s, this->centred}, this->wants, kernel::detail::moved(arrays, start),
                                sums + start[1]);
   });
 }
-template<Element T>
-void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays, computed<T> const* sums) {
+template<class T>
+void norm_gradient_by<T>::compute(line_steps const& s, place_in_mesh const&,
+                                  norm_gradient_arrays<T> const& arrays, computed<T> const* sums) const {
   s.blocks.for_each([&](auto const& start) {
-    kernel::norm_gradient_by({s, task.centred}, sums + start[1], kernel::detail::moved(arrays, start));
+    kernel::norm_gradient_by({s, this->centred}, sums + start[1], kernel::detail::moved(arrays, start));
   });
 }
 
-#define MESHTF_NORMS(T)                                                                        \
-  template void compute(normalise<T> const&, line_steps const&, place_in_mesh const&,          \
-                        norm_arrays<T> const&);                                                \
-  template void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&,        \
-                        norm_arrays<T> const&, double*);                                       \
-  template void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&,       \
-                        norm_arrays<T> const&, double const*);                                 \
-  template void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&,      \
-                        norm_gradient_arrays<T> const&);                                       \
-  template void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, \
-                        norm_gradient_arrays<T> const&, computed<T>*);                         \
-  template void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&,   \
-                        norm_gradient_arrays<T> const&, computed<T> const*);
+#define MESHTF_NORMS(T)                  \
+  template struct normalise<T>;          \
+  template struct row_moments<T>;        \
+  template struct normalise_by<T>;       \
+  template struct norm_gradient<T>;      \
+  template struct norm_gradient_sums<T>; \
+  template struct norm_gradient_by<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_NORMS)
 #undef MESHTF_NORMS
 

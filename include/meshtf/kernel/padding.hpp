@@ -35,12 +35,11 @@ void clear_padding(std::span<placed const> dims, std::span<extent const> local, 
 namespace task {
 
 template<Element T>
-void compute(clear_padding<T> const&, shard_steps const& s, place_in_mesh const&, T* z) {
+void clear_padding<T>::compute(shard_steps const& s, place_in_mesh const&, T* z) const {
   kernel::clear_padding(s.dims(), s.extents(), z);
 }
 
-#define MESHTF_PADDING(T) \
-  template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
+#define MESHTF_PADDING(T) template struct clear_padding<T>;
 MESHTF_COMPILE_EACH(MESHTF_PADDING)
 #undef MESHTF_PADDING
 

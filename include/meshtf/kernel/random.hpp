@@ -77,62 +77,57 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
   }
 }
 
+/// `n` random elements of the global tensor, from index `first` on.
+template<Element T>
+void fill_random(uniform_distribution const& d, extent first, extent n, T* z) {
+  fill_uniform(philox{d.key.seed, d.key.stream}, first, n, static_cast<computed<T>>(d.low),
+               static_cast<computed<T>>(d.high), z);
+}
+template<Element T>
+void fill_random(normal_distribution const& d, extent first, extent n, T* z) {
+  fill_normal(philox{d.key.seed, d.key.stream}, first, n, static_cast<computed<T>>(d.mean),
+              static_cast<computed<T>>(d.stddev), z);
+}
+template<Element T>
+void fill_random(truncated_normal_distribution const& d, extent first, extent n, T* z) {
+  fill_truncated_normal(d.key.seed, d.key.stream, first, n, static_cast<computed<T>>(d.mean),
+                        static_cast<computed<T>>(d.stddev), z);
+}
+
 }  // namespace kernel
 
 namespace task {
 
-template<Element T>
-void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
-             T* z) {
-  philox const random{task.distribution.key.seed, task.distribution.key.stream};
+template<Element T, class Distribution>
+void draw<T, Distribution>::compute(shard_steps const& s, place_in_mesh const& here, T* z) const {
   kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
-    fill_uniform(random, global, n, static_cast<computed<T>>(task.distribution.low),
-                 static_cast<computed<T>>(task.distribution.high), z + local);
+    kernel::fill_random(distribution, global, n, z + local);
   });
 }
 template<Element T>
-void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
-             T* z) {
-  philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
-    fill_normal(random, global, n, static_cast<computed<T>>(task.distribution.mean),
-                static_cast<computed<T>>(task.distribution.stddev), z + local);
-  });
-}
-template<Element T>
-void compute(draw<T, truncated_normal_distribution> const& task, shard_steps const& s,
-             place_in_mesh const& here, T* z) {
-  auto const& d = task.distribution;
-  kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
-    fill_truncated_normal(d.key.seed, d.key.stream, global, n, static_cast<computed<T>>(d.mean),
-                          static_cast<computed<T>>(d.stddev), z + local);
-  });
-}
-template<Element T>
-void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& here, T const* x, T* z) {
-  philox const random{task.key.seed, task.key.stream};
-  auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
-  auto const scale     = static_cast<computed<T>>(1 / (1 - task.rate));
+void drop<T>::compute(shard_steps const& s, place_in_mesh const& here, T const* x, T* z) const {
+  philox const random{key.seed, key.stream};
+  auto const threshold = static_cast<std::uint64_t>(rate * 0x1p32);
+  auto const scale     = static_cast<computed<T>>(1 / (1 - rate));
   kernel::for_each_local_run(s, here, 1, [&](extent local, extent global, extent n) {
     kernel::drop(random, global, n, threshold, scale, x + local, z + local);
   });
 }
 template<Element T>
-void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* z) {
+void iota<T>::compute(line_steps const& s, place_in_mesh const& here, T* z) const {
   extent const first = s.first(here);
   for (extent i = 0; i < s.along; ++i) z[i] = static_cast<T>(first + i);
 }
 
-#define MESHTF_DRAWS(T)                                                                                      \
-  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
-  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);  \
-  template void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&,                   \
-                        place_in_mesh const&, T*);                                                           \
-  template void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_DRAWS(T)                                   \
+  template struct draw<T, uniform_distribution>;          \
+  template struct draw<T, normal_distribution>;           \
+  template struct draw<T, truncated_normal_distribution>; \
+  template struct drop<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_DRAWS)
 #undef MESHTF_DRAWS
 
-#define MESHTF_IOTA(T) template void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T*);
+#define MESHTF_IOTA(T) template struct iota<T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_IOTA)
 #undef MESHTF_IOTA
 

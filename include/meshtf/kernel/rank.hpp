@@ -303,17 +303,18 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
 namespace task {
 
 template<Element T>
-void compute(rank<T> const& task, rank_steps const& s, place_in_mesh const& here, T const* x, T* ranked,
-             std::int32_t* index, std::int64_t* scratch) {
+void rank<T>::compute(rank_steps const& s, place_in_mesh const& here, T const* x, T* ranked,
+                      std::int32_t* index, std::int64_t* scratch) const {
   s.lines.blocks.for_each([&](auto const& start) {
-    kernel::rank(s, s.lines.first(here), task.descending, x + start[0], ranked + start[1], index + start[1],
+    kernel::rank(s, s.lines.first(here), descending, x + start[0], ranked + start[1], index + start[1],
                  scratch);
   });
 }
 
 template<Element T>
-void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh const&, T const* x,
-             std::int32_t const* where, T* ranked, std::int32_t* index, std::int64_t* scratch) {
+void merge_ranks<T>::compute(merge_steps const& s, place_in_mesh const&, T const* x,
+                             std::int32_t const* where, T* ranked, std::int32_t* index,
+                             std::int64_t* scratch) const {
   struct candidate {
     std::uint64_t key;
     std::int32_t index;
@@ -336,7 +337,7 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
         for (extent a = 0; a < r.lines.along; ++a) {
           extent const place = p * s.part_stride + from + a * r.lines.step;
           if (where[place] >= 0)
-            found[have++] = {kernel::key_for(x[place], task.descending), where[place],
+            found[have++] = {kernel::key_for(x[place], descending), where[place],
                              static_cast<std::int32_t>(p * r.lines.along + a)};
         }
       extent const kept = std::min(r.kept, have);
@@ -353,8 +354,8 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
 }
 
 template<Element T>
-void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T const* dz,
-             std::int32_t const* index, T* dx) {
+void unrank<T>::compute(rank_steps const& s, place_in_mesh const& here, T const* dz,
+                        std::int32_t const* index, T* dx) const {
   extent const first = s.lines.first(here);
   extent const along = s.lines.along;
   s.lines.blocks.for_each([&](auto const& start) {
@@ -367,16 +368,12 @@ void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T
   });
 }
 
-#define MESHTF_RANKS(T)                                                                            \
-  template void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const*, T*,     \
-                        std::int32_t*, std::int64_t*);                                             \
-  template void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const*, \
-                        std::int32_t const*, T*, std::int32_t*, std::int64_t*);
+#define MESHTF_RANKS(T)    \
+  template struct rank<T>; \
+  template struct merge_ranks<T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_RANKS)
 #undef MESHTF_RANKS
-#define MESHTF_UNRANK(T)                                                                     \
-  template void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const*, \
-                        std::int32_t const*, T*);
+#define MESHTF_UNRANK(T) template struct unrank<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_UNRANK)
 #undef MESHTF_UNRANK
 

@@ -54,16 +54,14 @@ void rotate_range(rotary_steps const& s, task::rotate<T> const& task, T const* x
 namespace task {
 
 template<Element T>
-void compute(rotate<T> const& task, rotary_steps const& s, place_in_mesh const&, T const* x, T* z,
-             std::int32_t const* positions, computed<T>* scratch) {
+void rotate<T>::compute(rotary_steps const& s, place_in_mesh const&, T const* x, T* z,
+                        std::int32_t const* positions, computed<T>* scratch) const {
   kernel::parallel_for(s.places.iterations, 1, 6 * s.iterations(), [&](extent begin, extent end, int thread) {
-    kernel::rotate_range(s, task, x, z, positions, scratch + thread * rotate<T>::scratch(s), begin, end);
+    kernel::rotate_range(s, *this, x, z, positions, scratch + thread * rotate<T>::scratch(s), begin, end);
   });
 }
 
-#define MESHTF_ROTATE(T)                                                                           \
-  template void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const*, T*, \
-                        std::int32_t const*, computed<T>*);
+#define MESHTF_ROTATE(T) template struct rotate<T>;
 MESHTF_COMPILE_FLOATING(MESHTF_ROTATE)
 #undef MESHTF_ROTATE
 

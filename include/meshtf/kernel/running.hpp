@@ -150,66 +150,65 @@ void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T
 namespace task {
 
 template<reduction Op, Element T>
-void compute(run_along<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
+void run_along<Op, T>::compute(cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) const {
   s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
-      if (task.exclusive)
-        kernel::run_along<Op, true>(some, task.reverse, x + start[0] + offset, z + start[0] + offset);
-      else kernel::run_along<Op, false>(some, task.reverse, x + start[0] + offset, z + start[0] + offset);
+      if (exclusive) kernel::run_along<Op, true>(some, reverse, x + start[0] + offset, z + start[0] + offset);
+      else kernel::run_along<Op, false>(some, reverse, x + start[0] + offset, z + start[0] + offset);
     });
   });
 }
 template<Element T>
-void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
-             T const* dz, T* dx) {
+void cumprod_gradient<T>::compute(cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz,
+                                  T* dx) const {
   s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
       extent const from = start[0] + offset;
-      if (task.exclusive) kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from);
-      else kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from);
+      if (exclusive) kernel::cumprod_gradient<true>(some, reverse, x + from, dz + from, dx + from);
+      else kernel::cumprod_gradient<false>(some, reverse, x + from, dz + from, dx + from);
     });
   });
 }
 
 template<reduction Op, Element T>
-void compute(run_on<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
-             T const* before, T* z) {
+void run_on<Op, T>::compute(cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before,
+                            T* z) const {
   s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
       extent const from = start[0] + offset;
-      if (task.exclusive)
-        kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + start[1] + number);
-      else kernel::run_along<Op, false>(some, task.reverse, x + from, z + from, before + start[1] + number);
+      if (exclusive)
+        kernel::run_along<Op, true>(some, reverse, x + from, z + from, before + start[1] + number);
+      else kernel::run_along<Op, false>(some, reverse, x + from, z + from, before + start[1] + number);
     });
   });
 }
 template<Element T>
-void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
-             T const* dz, T* folded) {
+void fold_products<T>::compute(cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz,
+                               T* folded) const {
   s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
       extent const from = start[0] + offset;
       T* const factor   = folded + start[1] + number;
-      if (task.exclusive)
-        kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor,
+      if (exclusive)
+        kernel::fold_products<true>(some, reverse, x + from, dz + from, factor,
                                     factor + s.lines.allocated_lines);
       else
-        kernel::fold_products<false>(some, task.reverse, x + from, dz + from, factor,
+        kernel::fold_products<false>(some, reverse, x + from, dz + from, factor,
                                      factor + s.lines.allocated_lines);
     });
   });
 }
 template<Element T>
-void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_mesh const& here,
-             T const* folded, T* later) {
-  extent const mine = here.part_of(task.over);
+void pass_through_parts<T>::compute(cumsum_steps const& s, place_in_mesh const& here, T const* folded,
+                                    T* later) const {
+  extent const mine = here.part_of(over);
   extent const n    = s.lines.allocated_lines;
   s.lines.blocks.for_each([&](auto const& start) {
     for (extent o = 0; o < s.lines.outer; ++o)
       for (extent i = 0, line = start[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {
         typename element_traits<T>::sums_in c = 0;
-        for (extent part = task.reverse ? 0 : s.parts - 1; part != mine; part += task.reverse ? 1 : -1) {
-          T const* const there = folded + 2 * n * rank_of_part(task.over, part, here.sizes) + line;
+        for (extent part = reverse ? 0 : s.parts - 1; part != mine; part += reverse ? 1 : -1) {
+          T const* const there = folded + 2 * n * rank_of_part(over, part, here.sizes) + line;
           c                    = static_cast<decltype(c)>(there[n]) + static_cast<decltype(c)>(there[0]) * c;
         }
         later[line] = static_cast<T>(c);
@@ -217,40 +216,34 @@ void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_
   });
 }
 template<Element T>
-void compute(cumprod_gradient_on<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
-             T const* before, T const* later, T const* dz, T* dx) {
+void cumprod_gradient_on<T>::compute(cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before,
+                                     T const* later, T const* dz, T* dx) const {
   s.lines.blocks.for_each([&](auto const& start) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
       extent const from = start[0] + offset;
       extent const line = start[1] + number;
-      if (task.exclusive)
-        kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from, before + line,
+      if (exclusive)
+        kernel::cumprod_gradient<true>(some, reverse, x + from, dz + from, dx + from, before + line,
                                        later + line);
       else
-        kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from, before + line,
+        kernel::cumprod_gradient<false>(some, reverse, x + from, dz + from, dx + from, before + line,
                                         later + line);
     });
   });
 }
 
-#define MESHTF_RUN_ALONG(T)                                                                              \
-  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);      \
-  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);     \
-  template void compute(run_on<reduction::sum, T> const&, cumsum_steps const&, place_in_mesh const&,     \
-                        T const*, T const*, T*);                                                         \
-  template void compute(run_on<reduction::product, T> const&, cumsum_steps const&, place_in_mesh const&, \
-                        T const*, T const*, T*);
+#define MESHTF_RUN_ALONG(T)                         \
+  template struct run_along<reduction::sum, T>;     \
+  template struct run_along<reduction::product, T>; \
+  template struct run_on<reduction::sum, T>;        \
+  template struct run_on<reduction::product, T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_RUN_ALONG)
 #undef MESHTF_RUN_ALONG
-#define MESHTF_CUMPROD_GRADIENT(T)                                                                          \
-  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,    \
-                        T const*, T*);                                                                      \
-  template void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,       \
-                        T const*, T*);                                                                      \
-  template void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,  \
-                        T*);                                                                                \
-  template void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, \
-                        T const*, T const*, T const*, T*);
+#define MESHTF_CUMPROD_GRADIENT(T)       \
+  template struct cumprod_gradient<T>;   \
+  template struct fold_products<T>;      \
+  template struct pass_through_parts<T>; \
+  template struct cumprod_gradient_on<T>;
 MESHTF_COMPILE_WIDE(MESHTF_CUMPROD_GRADIENT)
 #undef MESHTF_CUMPROD_GRADIENT
 

@@ -51,8 +51,8 @@ void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const*
 namespace task {
 
 template<Element T>
-void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
-             std::int32_t const* index, T const* rows) {
+void set_rows<T>::compute(gather_steps const& s, place_in_mesh const& here, T* table,
+                          std::int32_t const* index, T const* rows) const {
   s.blocks.for_each([&](auto const& start) {
     kernel::expect_inside({1, s.block_ids, s.block_ids}, start[0], index, s.lines.global,
                           {"id", "a row", "ids"});
@@ -63,8 +63,8 @@ void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& her
   });
 }
 template<Element T>
-void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
-             std::int32_t const* index, T* rows) {
+void take_rows<T>::compute(gather_steps const& s, place_in_mesh const& here, T* table,
+                           std::int32_t const* index, T* rows) const {
   s.blocks.for_each_backwards([&](auto const& start) {
     kernel::share_elements_of_rows(s, rows + start[2], table + start[1],
                                    [&](gather_steps const& part, T* to, T* from) {
@@ -73,11 +73,9 @@ void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& he
   });
 }
 
-#define MESHTF_SET_AND_TAKE(T)                                                              \
-  template void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T*,  \
-                        std::int32_t const*, T const*);                                     \
-  template void compute(take_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, \
-                        std::int32_t const*, T*);
+#define MESHTF_SET_AND_TAKE(T) \
+  template struct set_rows<T>; \
+  template struct take_rows<T>;
 MESHTF_COMPILE_EACH(MESHTF_SET_AND_TAKE)
 #undef MESHTF_SET_AND_TAKE
 

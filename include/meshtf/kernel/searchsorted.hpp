@@ -38,14 +38,14 @@ std::int32_t position_in(extent n, extent step, T const* sequence, computed<T> v
 namespace task {
 
 template<Element T>
-void compute(search<T> const& task, search_steps const& s, place_in_mesh const&, T const* sequence,
-             T const* values, std::int32_t* found) {
+void search<T>::compute(search_steps const& s, place_in_mesh const&, T const* sequence, T const* values,
+                        std::int32_t* found) const {
   line_steps const& lines = s.lines;
   auto const search_one   = [&](extent in_sequence, computed<T> value, std::int32_t* to) {
     for (extent o = 0; o < lines.outer; ++o)
       for (extent i = 0; i < lines.inner; ++i)
         to[o * lines.line_stride + i] = kernel::position_in(
-            lines.along, lines.step, sequence + in_sequence + o * lines.outer_stride + i, value, task.right);
+            lines.along, lines.step, sequence + in_sequence + o * lines.outer_stride + i, value, right);
   };
   s.blocks.for_each([&](auto const& start) {
     extent const steps = s.block_ids * lines.outer * lines.inner * s.compared();
@@ -57,9 +57,7 @@ void compute(search<T> const& task, search_steps const& s, place_in_mesh const&,
   });
 }
 
-#define MESHTF_SEARCHES(T)                                                                               \
-  template void compute(search<T> const&, search_steps const&, place_in_mesh const&, T const*, T const*, \
-                        std::int32_t*);
+#define MESHTF_SEARCHES(T) template struct search<T>;
 MESHTF_COMPILE_NUMBERS(MESHTF_SEARCHES)
 #undef MESHTF_SEARCHES
 

@@ -91,7 +91,7 @@ void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s,
 template<class K, class... A>
 void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here,
              A const&... arrays) {
-  if constexpr (detail::is_compiled<K>) compute(task, steps, here, arrays...);
+  if constexpr (detail::is_compiled<K>) task.compute(steps, here, arrays...);
   else detail::compute_here(task, steps, here, arrays...);
 }
 

@@ -10,25 +10,25 @@ inline namespace v0 {
 namespace task {
 
 template<Element T>
-void compute(add_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* rows, T* z) {
-  extent const n = task.count * s.inner;
+void add_rows<T>::compute(displace_steps const& s, place_in_mesh const&, T const* rows, T* z) const {
+  extent const n = count * s.inner;
   for (extent line = 0; line < s.outer; ++line, rows += n) {
-    T* const to = z + (line * s.to_allocated + task.to) * s.inner;
+    T* const sums = z + (line * s.to_allocated + to) * s.inner;
     for (extent i = 0; i < n; ++i)
-      to[i] = static_cast<T>(static_cast<computed<T>>(to[i]) + static_cast<computed<T>>(rows[i]));
+      sums[i] = static_cast<T>(static_cast<computed<T>>(sums[i]) + static_cast<computed<T>>(rows[i]));
   }
 }
 
 template<Element T>
-void compute(windows_taken<T> const&, window_steps const& s, place_in_mesh const& here, T const* x,
-             T* windows) {
+void windows_taken<T>::compute(window_steps const& s, place_in_mesh const& here, T const* x,
+                               T* windows) const {
   if (s.copy.iterations != 0) kernel::map_nest(s.copy, function::identity{}, windows, x + s.first(here));
 }
 
 /// The windows of one place in all of them do not overlap, so each place is one pass over all windows.
 template<Element T>
-void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const& here, T const* windows,
-             T* x) {
+void windows_added<T>::compute(window_steps const& s, place_in_mesh const& here, T const* windows,
+                               T* x) const {
   if (s.tap.iterations == 0) return;
   for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0},
                     [&](std::array<extent, 2> const& offset) {
@@ -37,11 +37,10 @@ void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const
                     });
 }
 
-#define MESHTF_WINDOWS_TAKEN(T) \
-  template void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
-#define MESHTF_WINDOWS_ADDED(T)                                                                         \
-  template void compute(add_rows<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*); \
-  template void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_WINDOWS_TAKEN(T) template struct windows_taken<T>;
+#define MESHTF_WINDOWS_ADDED(T) \
+  template struct add_rows<T>;  \
+  template struct windows_added<T>;
 MESHTF_COMPILE_EACH(MESHTF_WINDOWS_TAKEN)
 MESHTF_COMPILE_FLOATING(MESHTF_WINDOWS_ADDED)
 #undef MESHTF_WINDOWS_TAKEN

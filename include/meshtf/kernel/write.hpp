@@ -12,17 +12,15 @@ inline namespace v0 {
 namespace task {
 
 template<Element T>
-void compute(write_part<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
-             T const* part) {
-  write_range range{s, task.first, here};
+void write_part<T>::compute(write_steps const& s, place_in_mesh const& here, T* whole, T const* part) const {
+  write_range range{s, first, here};
   if (range.copy.iterations == 0) return;
   std::swap(range.copy.stride[0], range.copy.stride[1]);
   kernel::map_nest(range.copy, function::identity{}, whole + range.in_whole, part + range.in_part);
 }
 template<Element T>
-void compute(move_part_out<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
-             T* part) {
-  write_range range{s, task.first, here};
+void move_part_out<T>::compute(write_steps const& s, place_in_mesh const& here, T* whole, T* part) const {
+  write_range range{s, first, here};
   if (range.copy.iterations == 0) return;
   kernel::map_nest(range.copy, function::identity{}, part + range.in_part,
                    static_cast<T const*>(whole) + range.in_whole);
@@ -30,9 +28,9 @@ void compute(move_part_out<T> const& task, write_steps const& s, place_in_mesh c
   kernel::fill_results(range.copy, T{}, whole + range.in_whole);
 }
 
-#define MESHTF_WRITES(T)                                                                               \
-  template void compute(write_part<T> const&, write_steps const&, place_in_mesh const&, T*, T const*); \
-  template void compute(move_part_out<T> const&, write_steps const&, place_in_mesh const&, T*, T*);
+#define MESHTF_WRITES(T)         \
+  template struct write_part<T>; \
+  template struct move_part_out<T>;
 MESHTF_COMPILE_EACH(MESHTF_WRITES)
 #undef MESHTF_WRITES
 

@@ -19,10 +19,8 @@ struct argmax {
             .elementwise = s.rows() * s.along,
             .bytes       = s.rows() * ((s.along + 1) * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(line_steps const&, place_in_mesh const&, T const* x, T* best, std::int32_t* where) const;
 };
-template<Element T>
-void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const* x, T* best,
-             std::int32_t* where);
 
 /// Invalidates the index wherever a process's largest element is smaller than the peak of all processes.
 /// Arrays: the largest, the peak, the indices.
@@ -33,10 +31,9 @@ struct forget_smaller {
     return {.kind  = "elementwise",
             .bytes = s.elements * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(shard_steps const&, place_in_mesh const&, T const* best, T const* peak,
+               std::int32_t* where) const;
 };
-template<Element T>
-void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const* best, T const* peak,
-             std::int32_t* where);
 
 }  // namespace task
 

@@ -69,10 +69,9 @@ struct attend {
                      rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
+  void compute(attention_steps const& steps, place_in_mesh const&, attention_arrays<T> const& arrays,
+               computed<T>* scratch) const;
 };
-template<Element T>
-void compute(attend<T> const&, attention_steps const& steps, place_in_mesh const&,
-             attention_arrays<T> const& arrays, computed<T>* scratch);
 
 /// The gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
 template<Element T>
@@ -107,10 +106,9 @@ struct attention_gradient {
                      rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
+  void compute(attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
+               computed<T>* scratch) const;
 };
-template<Element T>
-void compute(attention_gradient<T> const&, attention_steps const& steps, place_in_mesh const&,
-             attention_gradient_arrays<T> const& arrays, computed<T>* scratch);
 
 }  // namespace task
 

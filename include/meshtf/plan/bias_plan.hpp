@@ -63,10 +63,9 @@ struct map_rows_and_sum {
             .elementwise = n * (detail::flops_of<F> + 1),
             .bytes = (3 * n + s.allocated) * extent{sizeof(T)} + s.allocated * extent{sizeof(computed<T>)}};
   }
+  void compute(bias_steps const&, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z,
+               computed<T>* total) const;
 };
-template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x,
-             T const* b, T* z, computed<T>* total);
 
 }  // namespace task
 

@@ -26,28 +26,27 @@ struct of_convolution {
 
 /// The convolution. Arrays: x, the filter, z.
 template<Element T>
-struct convolved : of_convolution<T> {};
+struct convolved : of_convolution<T> {
+  void compute(convolution_steps const&, place_in_mesh const&, T const* x, T const* filter, T* z,
+               T* scratch) const;
+};
 /// What it gives back to x. Arrays: z, the filter, x.
 template<Element T>
-struct convolved_to_input : of_convolution<T> {};
+struct convolved_to_input : of_convolution<T> {
+  void compute(convolution_steps const&, place_in_mesh const&, T const* z, T const* filter, T* x,
+               T* scratch) const;
+};
 /// What it gives back to the filter. Arrays: x, z, the filter.
 template<Element T>
-struct convolved_to_filter : of_convolution<T, true> {};
+struct convolved_to_filter : of_convolution<T, true> {
+  void compute(convolution_steps const&, place_in_mesh const&, T const* x, T const* z, T* filter,
+               T* scratch) const;
+};
 
 template<template<class> class Way, Element T, class Steps>
 struct convolve : Way<T> {
   using steps_type = Steps;
 };
-
-template<Element T>
-void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const* x, T const* filter,
-             T* z, T* scratch);
-template<Element T>
-void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&, T const* z,
-             T const* filter, T* x, T* scratch);
-template<Element T>
-void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, T const* x,
-             T const* z, T* filter, T* scratch);
 
 }  // namespace task
 

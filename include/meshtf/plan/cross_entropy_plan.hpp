@@ -24,10 +24,9 @@ struct pick {
         .kind  = "gather",
         .bytes = s.rows() * (extent{sizeof(T)} + extent{sizeof(computed<T>)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(line_steps const&, place_in_mesh const&, T const* x, std::int32_t const* index,
+               computed<T>* z) const;
 };
-template<Element T>
-void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const* x, std::int32_t const* index,
-             computed<T>* z);
 
 /// Adds `scale` times dz to the element of each line that the index names. Arrays: dz, index, dx.
 template<Element T>
@@ -40,10 +39,8 @@ struct pick_gradient {
             .elementwise = s.rows(),
             .bytes       = s.rows() * (3 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(line_steps const&, place_in_mesh const&, T const* dz, std::int32_t const* index, T* dx) const;
 };
-template<Element T>
-void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const* dz,
-             std::int32_t const* index, T* dx);
 
 /// Sets the element of each line that the index names to f(x, y, dz) + `scale` * dz, where y and dz are one
 /// number a line: for narrow elements, to which nothing can be added without rounding twice. Arrays: x, y,
@@ -60,10 +57,9 @@ struct set_picked {
             .bytes       = s.rows() * (2 * extent{sizeof(T)} + 2 * extent{sizeof(computed<T>)} +
                                  extent{sizeof(std::int32_t)})};
   }
+  void compute(line_steps const&, place_in_mesh const&, T const* x, computed<T> const* y,
+               computed<T> const* dz, std::int32_t const* index, T* dx) const;
 };
-template<class F, NarrowElement T>
-void compute(set_picked<F, T> const&, line_steps const&, place_in_mesh const&, T const* x,
-             computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx);
 
 }  // namespace task
 

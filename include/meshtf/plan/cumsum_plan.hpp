@@ -41,9 +41,8 @@ struct run_along {
   static constexpr meshtf::work work(cumsum_steps const& s) {
     return {.kind = "reduction", .elementwise = s.elements(), .bytes = 2 * s.elements() * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* x, T* z) const;
 };
-template<reduction Op, Element T>
-void compute(run_along<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T* z);
 
 template<Element T>
 using cumsum = run_along<reduction::sum, T>;
@@ -62,10 +61,8 @@ struct cumprod_gradient {
     return {
         .kind = "reduction", .elementwise = 4 * s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* dx) const;
 };
-template<Element T>
-void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz,
-             T* dx);
 
 // The same where processes have parts of the lines.
 
@@ -82,10 +79,8 @@ struct run_on {
             .elementwise = s.elements(),
             .bytes       = (2 * s.elements() + s.lines.rows()) * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T* z) const;
 };
-template<reduction Op, Element T>
-void compute(run_on<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before,
-             T* z);
 
 /// The gradient's recurrence through a part is s -> factor * s + addend. Arrays: x, dz, the factors of all
 /// lines and after them the addends.
@@ -100,10 +95,8 @@ struct fold_products {
             .elementwise = 3 * s.elements(),
             .bytes       = 2 * (s.elements() + s.lines.rows()) * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* folded) const;
 };
-template<Element T>
-void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz,
-             T* folded);
 
 /// What comes to this part through those after (in `reverse`, before) it. Arrays: the factors and addends of
 /// all processes, an element for each line.
@@ -118,10 +111,8 @@ struct pass_through_parts {
             .elementwise = 2 * s.parts * s.lines.rows(),
             .bytes       = (2 * s.parts + 1) * s.lines.rows() * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* folded, T* later) const;
 };
-template<Element T>
-void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const* folded,
-             T* later);
 
 /// The gradient with what comes from both sides. Arrays: x, the products before, what comes from later
 /// elements, dz, dx.
@@ -136,10 +127,9 @@ struct cumprod_gradient_on {
             .elementwise = 4 * s.elements(),
             .bytes       = (3 * s.elements() + 2 * s.lines.rows()) * extent{sizeof(T)}};
   }
+  void compute(cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T const* later,
+               T const* dz, T* dx) const;
 };
-template<Element T>
-void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x,
-             T const* before, T const* later, T const* dz, T* dx);
 
 }  // namespace task
 

@@ -102,9 +102,8 @@ struct displace {
   static constexpr meshtf::work work(displace_steps const& s) {
     return {.kind = "copy", .bytes = s.touched() * extent{sizeof(T)}};
   }
+  void compute(displace_steps const&, place_in_mesh const&, T const* x, T* z) const;
 };
-template<Element T>
-void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const* x, T* z);
 
 }  // namespace task
 

@@ -38,10 +38,9 @@ struct contract {
       return narrow_scratch_of(s, extent{sizeof(T)}, extent{sizeof(computed<T>)}).all();
     else return s.scratch;
   }
+  void compute(contraction_steps const&, place_in_mesh const&, T const* x, T const* y, T* z,
+               computed<T>* scratch) const;
 };
-template<Element T>
-void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const* x, T const* y, T* z,
-             computed<T>* scratch);
 
 }  // namespace task
 

@@ -35,10 +35,9 @@ struct map_gradients {
             .bytes       = (whole * n + count(Rows) * s.allocated + (OneSlope ? 1 : 0)) * extent{sizeof(T)} +
                      count(wanted & Rows) * s.allocated * extent{sizeof(computed<T>)}};
   }
+  template<class... A>
+  void compute(bias_steps const&, place_in_mesh const&, T const* dz, A*... arrays) const;
 };
-template<class F, Element T, std::size_t K, unsigned Rows, bool OneSlope, class... A>
-void compute(map_gradients<F, T, K, Rows, OneSlope> const&, bias_steps const&, place_in_mesh const&,
-             T const* dz, A*... arrays);
 
 }  // namespace task
 

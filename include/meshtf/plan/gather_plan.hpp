@@ -82,10 +82,9 @@ struct gather_rows {
     return {.kind  = "gather",
             .bytes = 2 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }
+  void compute(gather_steps const&, place_in_mesh const&, T const* table, std::int32_t const* index,
+               T* rows) const;
 };
-template<Element T>
-void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const* table,
-             std::int32_t const* index, T* rows);
 
 /// Adds rows to the rows of the table that the ids name. Arrays: table, ids, rows.
 template<Element T>
@@ -98,10 +97,9 @@ struct scatter_rows {
             .elementwise = s.elements(),
             .bytes       = 3 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }
+  void compute(gather_steps const&, place_in_mesh const&, T* table, std::int32_t const* index,
+               T const* rows) const;
 };
-template<Element T>
-void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T* table,
-             std::int32_t const* index, T const* rows);
 
 }  // namespace task
 

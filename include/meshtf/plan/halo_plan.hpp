@@ -58,9 +58,8 @@ struct add_rows {
     extent const n = count * s.outer * s.inner;
     return {.kind = "elementwise", .elementwise = n, .bytes = 3 * n * extent{sizeof(T)}};
   }
+  void compute(displace_steps const&, place_in_mesh const&, T const* rows, T* z) const;
 };
-template<Element T>
-void compute(add_rows<T> const&, displace_steps const&, place_in_mesh const&, T const* rows, T* z);
 
 }  // namespace task
 

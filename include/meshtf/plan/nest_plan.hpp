@@ -35,9 +35,8 @@ struct map {
             .elementwise = s.iterations * detail::flops_of<F>,
             .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
+  void compute(nest_steps const&, place_in_mesh const&, R* z, T const*... x) const;
 };
-template<class F, class R, class... T>
-void compute(map<F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, T const*... x);
 
 /// z = the sum, maximum or minimum of f(x...) over the loops along which z stands still. Arrays: z, x...
 template<reduction Op, class F, class R, class... T>
@@ -58,12 +57,11 @@ struct reduce {
             .elementwise = s.iterations * (detail::flops_of<F> + 1),
             .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
+  void compute(nest_steps const&, place_in_mesh const&, R* z, T const*... x) const
+    requires(!NarrowElement<R>);
+  void compute(nest_steps const&, place_in_mesh const&, R* z, T const*... x, computed<R>* scratch) const
+    requires NarrowElement<R>;
 };
-template<reduction Op, class F, class R, class... T>
-void compute(reduce<Op, F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, T const*... x);
-template<reduction Op, class F, NarrowElement R, class... T, class... X>
-  requires(sizeof...(X) == sizeof...(T) + 1)
-void compute(reduce<Op, F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, X*... arrays);
 
 }  // namespace task
 

@@ -110,9 +110,8 @@ struct normalise : of_norm_rows<normalise, T> {
             .bytes       = s.elements() * (this->adds ? 4 : 2) * extent{sizeof(T)} +
                      s.numbers() * extent{sizeof(computed<T>)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays) const;
 };
-template<Element T>
-void compute(normalise<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays);
 
 /// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
@@ -124,10 +123,8 @@ struct row_moments : of_norm_rows<row_moments, T> {
             .bytes       = s.elements() * (this->adds ? 3 : 1) * extent{sizeof(T)} +
                      s.numbers() * extent{sizeof(double)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments) const;
 };
-template<Element T>
-void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays,
-             double* moments);
 
 /// Normalises parts of rows by the sums of all processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
@@ -140,10 +137,9 @@ struct normalise_by : of_norm_rows<normalise_by, T> {
             .elementwise = normalising_flops(s),
             .bytes       = 2 * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays,
+               double const* moments) const;
 };
-template<Element T>
-void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays,
-             double const* moments);
 
 /// The common part of the gradients: whether rows are centred, and which gradients are wanted.
 template<template<class> class Self, class T>
@@ -171,10 +167,8 @@ struct norm_gradient : of_norm_gradients<norm_gradient, T> {
             .elementwise = norm_sums_flops(s, this->wants) + norm_gradient_flops(s, this->wants),
             .bytes = passes * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays) const;
 };
-template<Element T>
-void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays);
 
 /// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_gradient_arrays<T>`, the
 /// sums.
@@ -186,10 +180,9 @@ struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
             .elementwise = norm_sums_flops(s, this->wants),
             .bytes       = 2 * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays,
+               computed<T>* sums) const;
 };
-template<Element T>
-void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays, computed<T>* sums);
 
 /// The gradients of parts of rows by the sums of all processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
@@ -203,10 +196,9 @@ struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
                                          s.numbers() * extent{sizeof(computed<T>)}
                                          : 0};
   }
+  void compute(line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays,
+               computed<T> const* sums) const;
 };
-template<Element T>
-void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&,
-             norm_gradient_arrays<T> const& arrays, computed<T> const* sums);
 
 }  // namespace task
 

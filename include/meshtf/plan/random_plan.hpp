@@ -27,13 +27,8 @@ struct draw {
   static constexpr meshtf::work work(shard_steps const& s) {
     return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}};
   }
+  void compute(shard_steps const&, place_in_mesh const&, T* z) const;
 };
-template<Element T>
-void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
-template<Element T>
-void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
-template<Element T>
-void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
 
 /// Drops each element with probability `rate`, and scales the others. Arrays: x, z.
 template<Element T>
@@ -45,9 +40,8 @@ struct drop {
   static constexpr meshtf::work work(shard_steps const& s) {
     return {.kind = "elementwise", .elementwise = s.elements, .bytes = 2 * s.elements * extent{sizeof(T)}};
   }
+  void compute(shard_steps const&, place_in_mesh const&, T const* x, T* z) const;
 };
-template<Element T>
-void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const* x, T* z);
 
 /// The global index of each element. Array: z.
 template<Element T>
@@ -56,9 +50,8 @@ struct iota {
   static constexpr meshtf::work work(line_steps const& s) {
     return {.kind = "copy", .bytes = s.along * extent{sizeof(T)}};
   }
+  void compute(line_steps const&, place_in_mesh const&, T* z) const;
 };
-template<Element T>
-void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T* z);
 
 }  // namespace task
 

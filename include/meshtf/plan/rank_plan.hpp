@@ -101,10 +101,9 @@ struct rank {
                           s.kept * (extent{sizeof(T)} + extent{sizeof(std::int32_t)}))};
   }
   static constexpr extent scratch(rank_steps const& s) { return words * s.candidates(); }
+  void compute(rank_steps const&, place_in_mesh const&, T const* x, T* ranked, std::int32_t* index,
+               std::int64_t* scratch) const;
 };
-template<Element T>
-void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const* x, T* ranked,
-             std::int32_t* index, std::int64_t* scratch);
 
 /// The first of the candidates of all parts, one part after the other. Arrays: the candidates, their indices,
 /// the elements, their indices.
@@ -122,10 +121,9 @@ struct merge_ranks {
                      (extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
   static constexpr extent scratch(merge_steps const& s) { return 2 * s.parts * s.ranks.lines.allocated; }
+  void compute(merge_steps const&, place_in_mesh const&, T const* x, std::int32_t const* where, T* ranked,
+               std::int32_t* index, std::int64_t* scratch) const;
 };
-template<Element T>
-void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const* x,
-             std::int32_t const* where, T* ranked, std::int32_t* index, std::int64_t* scratch);
 
 /// dx = dz where the indices say, as far as this process has it; other elements stay as they are. Arrays: dz,
 /// the indices, dx.
@@ -136,10 +134,8 @@ struct unrank {
     return {.kind  = "gather",
             .bytes = s.lines.rows() * s.kept * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(rank_steps const&, place_in_mesh const&, T const* dz, std::int32_t const* index, T* dx) const;
 };
-template<Element T>
-void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const* dz,
-             std::int32_t const* index, T* dx);
 
 }  // namespace task
 

@@ -68,10 +68,9 @@ struct rotate {
             .bytes = 4 * s.iterations() * extent{sizeof(T)} + s.places.iterations * extent{sizeof(int)}};
   }
   static constexpr extent scratch(rotary_steps const& s) { return 2 * s.pairs; }
+  void compute(rotary_steps const&, place_in_mesh const&, T const* x, T* z, std::int32_t const* positions,
+               computed<T>* scratch) const;
 };
-template<Element T>
-void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const* x, T* z,
-             std::int32_t const* positions, computed<T>* scratch);
 
 }  // namespace task
 

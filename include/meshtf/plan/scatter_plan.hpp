@@ -27,10 +27,9 @@ template<Element T>
 struct set_rows {
   using steps_type = gather_steps;
   static constexpr meshtf::work work(gather_steps const& s) { return gather_rows<T>::work(s); }
+  void compute(gather_steps const&, place_in_mesh const&, T* table, std::int32_t const* index,
+               T const* rows) const;
 };
-template<Element T>
-void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T* table,
-             std::int32_t const* index, T const* rows);
 
 /// Moves the rows that the ids name out of the table, the last id first, and leaves zeros: an id that comes
 /// again, or that another process has the row of, gets zeros. This is the gradient of `set_rows`. Arrays:
@@ -42,10 +41,8 @@ struct take_rows {
     return {.kind  = "gather",
             .bytes = 3 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }
+  void compute(gather_steps const&, place_in_mesh const&, T* table, std::int32_t const* index, T* rows) const;
 };
-template<Element T>
-void compute(take_rows<T> const&, gather_steps const&, place_in_mesh const&, T* table,
-             std::int32_t const* index, T* rows);
 
 }  // namespace task
 

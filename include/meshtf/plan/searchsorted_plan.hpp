@@ -54,10 +54,9 @@ struct search {
             .bytes       = s.ids * extent{sizeof(T)} +
                      s.elements() * (s.compared() * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
+  void compute(search_steps const&, place_in_mesh const&, T const* sequence, T const* values,
+               std::int32_t* found) const;
 };
-template<Element T>
-void compute(search<T> const&, search_steps const&, place_in_mesh const&, T const* sequence, T const* values,
-             std::int32_t* found);
 
 }  // namespace task
 

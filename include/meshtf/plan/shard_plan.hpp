@@ -37,9 +37,8 @@ template<Element T>
 struct clear_padding {
   using steps_type = shard_steps;
   static constexpr meshtf::work work(shard_steps const&) { return {.kind = "copy"}; }
+  void compute(shard_steps const&, place_in_mesh const&, T* z) const;
 };
-template<Element T>
-void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T* z);
 
 }  // namespace task
 

@@ -86,9 +86,8 @@ struct copy_rows {
   constexpr meshtf::work work(displace_steps const& s) const {
     return {.kind = "copy", .bytes = 2 * count * s.outer * s.inner * extent{sizeof(T)}};
   }
+  void compute(displace_steps const&, place_in_mesh const&, T const* x, T* z) const;
 };
-template<Element T>
-void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T const* x, T* z);
 
 }  // namespace task
 

@@ -51,9 +51,8 @@ struct take_part {
   static constexpr meshtf::work work(part_steps const& s) {
     return {.kind = "elementwise", .bytes = detail::bytes_of_nest<T, T>(s.copy)};
   }
+  void compute(part_steps const&, place_in_mesh const&, T const* whole, T* part) const;
 };
-template<Element T>
-void compute(take_part<T> const&, part_steps const&, place_in_mesh const&, T const* whole, T* part);
 
 /// Copies the part to its place, which begins at `first`. Arrays: the larger one, the part.
 template<Element T>
@@ -62,9 +61,8 @@ struct put_part {
   extent first     = 0;
 
   static constexpr meshtf::work work(part_steps const& s) { return take_part<T>::work(s); }
+  void compute(part_steps const&, place_in_mesh const&, T* whole, T const* part) const;
 };
-template<Element T>
-void compute(put_part<T> const&, part_steps const&, place_in_mesh const&, T* whole, T const* part);
 
 }  // namespace task
 

@@ -55,11 +55,10 @@ struct on_slices {
     ((bytes += s.elements[++operand] * extent{sizeof(T)}), ...);
     return {.kind = "slicewise", .elementwise = s.elements[0] * detail::flops_of<F>, .bytes = bytes};
   }
+  void compute(slices_steps const& s, place_in_mesh const&) const {
+    if (s.elements[0] != 0) call();
+  }
 };
-template<class Call, class F, class R, class... T>
-void compute(on_slices<Call, F, R, T...> const& task, slices_steps const& s, place_in_mesh const&) {
-  if (s.elements[0] != 0) task.call();
-}
 
 }  // namespace task
 

@@ -4,7 +4,7 @@
 //   steps    `Steps::plan(loops, extents)` makes them for a layout, for a process that holds less than
 //            others, and for the search for a layout
 //   task     an element type, and numbers that are known only at run time; `task.work(steps)` is its price
-//   kernel   an overload `compute(task, steps, place, arrays...)` in kernel/, found by the task's type
+//   kernel   its member `compute(steps, place, arrays...)`, which kernel/ defines
 #pragma once
 
 #include <array>

@@ -149,13 +149,12 @@ struct windows_taken {
   static constexpr meshtf::work work(window_steps const& s) {
     return {.kind = "copy", .bytes = 2 * s.copy.iterations * extent{sizeof(T)}};
   }
+  void compute(window_steps const&, place_in_mesh const&, T const* x, T* windows) const;
 };
 template<Element T, class Steps>
 struct take_windows : windows_taken<T> {
   using steps_type = Steps;
 };
-template<Element T>
-void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&, T const* x, T* windows);
 
 /// Adds all windows to the elements that they came from. Arrays: the windows, the array.
 template<Element T>
@@ -165,13 +164,12 @@ struct windows_added {
             .elementwise = s.copy.iterations,
             .bytes       = 3 * s.copy.iterations * extent{sizeof(T)}};
   }
+  void compute(window_steps const&, place_in_mesh const&, T const* windows, T* x) const;
 };
 template<Element T, class Steps>
 struct add_windows : windows_added<T> {
   using steps_type = Steps;
 };
-template<Element T>
-void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&, T const* windows, T* x);
 
 }  // namespace task
 

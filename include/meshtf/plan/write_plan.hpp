@@ -92,9 +92,8 @@ struct write_part {
   static constexpr meshtf::work work(write_steps const& s) {
     return {.kind = "elementwise", .bytes = 2 * s.max_elements() * extent{sizeof(T)}};
   }
+  void compute(write_steps const&, place_in_mesh const&, T* whole, T const* part) const;
 };
-template<Element T>
-void compute(write_part<T> const&, write_steps const&, place_in_mesh const&, T* whole, T const* part);
 
 /// Moves the elements that the part was written to out into it, and leaves zeros: the gradient of
 /// `write_part`. Arrays: the larger one, the part.
@@ -106,9 +105,8 @@ struct move_part_out {
   static constexpr meshtf::work work(write_steps const& s) {
     return {.kind = "elementwise", .bytes = 3 * s.max_elements() * extent{sizeof(T)}};
   }
+  void compute(write_steps const&, place_in_mesh const&, T* whole, T* part) const;
 };
-template<Element T>
-void compute(move_part_out<T> const&, write_steps const&, place_in_mesh const&, T* whole, T* part);
 
 }  // namespace task
 

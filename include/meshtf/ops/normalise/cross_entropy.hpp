@@ -54,15 +54,11 @@ MESHTF_COMPILE_MIXED_SUM(function::exp_of_difference, float, bfloat16, float)
 MESHTF_COMPILE_MIXED_MAP(function::smoothed_cross_entropy_gradient<float>, bfloat16, bfloat16, float, float)
 MESHTF_COMPILE_MIXED_MAP(function::cross_entropy_gradient, bfloat16, bfloat16, float, float)
 
-#define MESHTF_SET_PICKED(F, T)                                                                       \
-  template void task::compute(task::set_picked<F, T> const&, line_steps const&, place_in_mesh const&, \
-                              T const*, computed<T> const*, computed<T> const*, std::int32_t const*, T*);
-#define MESHTF_SET_TARGET(T)                                                   \
-  MESHTF_SET_PICKED(function::smoothed_cross_entropy_gradient<computed<T>>, T) \
-  MESHTF_SET_PICKED(function::cross_entropy_gradient, T)
+#define MESHTF_SET_TARGET(T)                                                                   \
+  template struct task::set_picked<function::smoothed_cross_entropy_gradient<computed<T>>, T>; \
+  template struct task::set_picked<function::cross_entropy_gradient, T>;
 MESHTF_COMPILE_NARROW(MESHTF_SET_TARGET)
 #undef MESHTF_SET_TARGET
-#undef MESHTF_SET_PICKED
 
 /// Terms that `softmax_cross_entropy` can add to the plain loss.
 struct cross_entropy_options {
