@@ -2,7 +2,7 @@
 // spilled, the state of its optimizer in the file between two updates, its parameters updated in the backward
 // pass.
 //
-// The model of language_model_step.cpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
+// The model of small_language_model.hpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
 // variant a run, so that the resident memory is its own:
 //
 //     for v in kept recomputed spilled halves {spilled,halves,recomputed}+{state,backward}; do
@@ -10,8 +10,8 @@
 //
 // Each prints the promised peak, the resident memory, the seconds of a step, the bytes to the file and back,
 // the seconds waited, and the last loss, whose digits are equal. `--only file` prints the rates of the file.
-#include "random_language_model.hpp"
 #include "setting.hpp"
+#include "small_language_model.hpp"
 #include "timing.hpp"
 
 #include <algorithm>
@@ -21,21 +21,6 @@
 #include <vector>
 
 namespace {
-
-// clang-format off
-struct batch  : meshtf::dim<8>    {};
-struct length : meshtf::dim<256>  {};
-struct vocab  : meshtf::dim<256>  {};
-struct model  : meshtf::dim<384>  {};
-struct heads  : meshtf::dim<6>    {};
-struct key    : meshtf::dim<64>   {};
-struct hidden : meshtf::dim<1536> {};
-// clang-format on
-
-struct alone : meshtf::layout<meshtf::mesh<>> {};
-struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
-  static constexpr int layers = 6;
-};
 
 /// What is done with a block: `halves` spills attention and feed-forward one by one.
 enum class held { kept, recomputed, spilled, halves };

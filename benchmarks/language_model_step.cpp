@@ -6,9 +6,9 @@
 // resident memory is its own. MESHTF_THREADS=2 gives the process two threads. With `--only mixed` the step in
 // float and in mixed precision, side by side: weights, gradients of weights and optimizer in float,
 // activations and products in bfloat16. With `--only trace` the step with and without a trace.
-#include "random_language_model.hpp"
 #include "setting.hpp"
 #include "sgemm.hpp"
+#include "small_language_model.hpp"
 #include "timing.hpp"
 
 #include <cstdio>
@@ -20,24 +20,11 @@
 namespace {
 
 // clang-format off
-struct batch  : meshtf::dim<8>    {};
-struct length : meshtf::dim<256>  {};
-struct vocab  : meshtf::dim<256>  {};
-struct model  : meshtf::dim<384>  {};
-struct heads  : meshtf::dim<6>    {};
-struct key    : meshtf::dim<64>   {};
-struct hidden : meshtf::dim<1536> {};
-
-struct alone           : meshtf::layout<meshtf::mesh<>> {};
 struct data_parallel   : meshtf::layout<with_meshtf::line, meshtf::split<batch, with_meshtf::all>> {};
 struct tensor_parallel : meshtf::layout<with_meshtf::line, meshtf::split<heads, with_meshtf::all>,
                                         meshtf::split<hidden, with_meshtf::all>,
                                         meshtf::split<vocab, with_meshtf::all>> {};
 // clang-format on
-
-struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
-  static constexpr int layers = 6;
-};
 
 template<meshtf::Layout L, class Activation>
 struct training_with : random_language_model<L, batch, base, Activation> {
