@@ -13,12 +13,28 @@ unique=; [[ $compiler == *clang* ]] || unique=-fno-gnu-unique
 failed=0
 fail() { echo "$1"; failed=1; }
 
+# A kernel as plan/ declares it: a member of its task.
+cat >task.hpp <<'END'
+#include <meshtf/core/element.hpp>
+namespace meshtf {
+inline namespace v0 {
+namespace task {
+template<Element T>
+struct sum_up {
+  T first;
+  void compute(extent n, T const* x, T* sum) const;
+};
+}  // namespace task
+}  // namespace v0
+}  // namespace meshtf
+END
 cat >part.cpp <<'END'
 #define MESHTF_COMPILED_PART 1
 #include <vector>
 #include <meshtf/kernel/architecture.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/whole_arrays.hpp>
+#include <task.hpp>
 namespace meshtf {
 inline namespace v0 {
 namespace kernel {
@@ -33,6 +49,14 @@ void fill(extent n, T value, T* z) {
 }
 template void fill(extent, float, float*);
 }  // namespace kernel
+namespace task {
+template<Element T>
+void sum_up<T>::compute(extent n, T const* x, T* sum) const {
+  *sum = first;
+  for (extent i = 0; i < n; ++i) *sum += x[i];
+}
+template struct sum_up<float>;
+}  // namespace task
 }  // namespace v0
 }  // namespace meshtf
 END
@@ -48,6 +72,7 @@ cat >main.cpp <<'END'
 #include <meshtf/kernel/architecture.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/whole_arrays.hpp>
+#include <task.hpp>
 using namespace meshtf;
 int main() {
   std::vector<float> z(1000);
@@ -55,6 +80,9 @@ int main() {
   kernel::fill(extent{1000}, 2.F, z.data());
   kernel::use_threads(1);
   for (float v : z) if (v != 2.F) return 1;
+  float sum = 0;
+  task::sum_up<float>{5.F}.compute(extent{1000}, z.data(), &sum);
+  if (sum != 2005.F) return 4;
   try {
     kernel::fill(extent{-1}, 2.F, z.data());
     return 2;
@@ -64,7 +92,7 @@ int main() {
   std::puts(std::string{kernel::kernels_instruction_set()}.c_str());
 }
 END
-flags="-std=c++20 -O1 -Wall -Wextra -Werror -I$root/include"
+flags="-std=c++20 -O1 -Wall -Wextra -Werror -I$root/include -I."
 for name in avx2 avx512; do
   march=x86-64-v3; [ $name = avx2 ] || march=x86-64-v4
   # shellcheck disable=SC2086
