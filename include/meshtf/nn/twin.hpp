@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/ops/function/pipeline.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
@@ -94,7 +95,7 @@ class twin {
 
 public:
   constexpr explicit twin(parameter<T, L, D...> const& of) : entry_(made(of)) {}
-  constexpr twin(twin&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  constexpr twin(twin&& other) noexcept : entry_(meshtf::detail::exchange(other.entry_, nullptr)) {}
   constexpr twin& operator=(twin&& other) noexcept {
     std::swap(entry_, other.entry_);
     return *this;

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <source_location>
 #include <string_view>
-#include <utility>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/buckets.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/idle_if_absent.hpp>
@@ -117,12 +117,12 @@ public:
       a.stepped = step_;
     });
     Optimizer::step(list, at);
-    double const before = std::exchange(power_, power_ * kept);
+    double const before = detail::exchange(power_, power_ * kept);
     double const share  = start_correction && power_ < 1 ? kept * (1 - before) / (1 - power_) : kept;
     averages_.rewind();
     list.for_each([this, share]<class T, class L, class... D>(parameter<T, L, D...>& w) {
       auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
-      if (a == nullptr || std::exchange(a->stepped, 0u) != step_) return;
+      if (a == nullptr || detail::exchange(a->stepped, 0u) != step_) return;
       detail::buckets sent{w.machine(), 1};
       sent.show(static_cast<T const*>(w.data()), a->parts, [&](T const* part) {
         w.machine().transform(a->parts.part(), function::into_average<computed<T>>{share}, a->array->data(),
@@ -144,7 +144,7 @@ public:
       detail::buckets sent{*m, detail::count_in(list)};
       list.for_each([&, this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
         auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
-        if (a == nullptr || std::exchange(a->exchanged_in, exchange_) == exchange_) return;
+        if (a == nullptr || detail::exchange(a->exchanged_in, exchange_) == exchange_) return;
         a->is_out = !a->is_out;
         out_ += a->is_out ? 1 : -1;
         if (w.handle()->is_absent()) return;  // another stage exchanges it

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/elementwise_state.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/idle_if_absent.hpp>
@@ -331,7 +331,7 @@ private:
     /// returns true), else when `sent_` is sent.
     template<class T>
     constexpr bool collect(detail::trained<T, Machine>& w, state<T, Machine>& s) {
-      w.listed_before = std::exchange(s.collected_in, own_.step_) == own_.step_;
+      w.listed_before = detail::exchange(s.collected_in, own_.step_) == own_.step_;
       if (w.listed_before) return false;
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
       if (whole_) norm_->add(w.number, w.gradient.sum->data(), w.parts.size, w.replicas);

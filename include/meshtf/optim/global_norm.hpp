@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/core/function.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/square.hpp>
@@ -130,7 +131,7 @@ private:
   constexpr void join([[maybe_unused]] std::size_t number, tensor<T, L> part, axis_set replicas) {
     auto& m     = sum_.machine();
     bool counts = m.counts(replicas);
-    if (of_all_) m.transform(1, function::into_share<T>{std::exchange(counts, true)}, part.data());
+    if (of_all_) m.transform(1, function::into_share<T>{detail::exchange(counts, true)}, part.data());
     if constexpr (is_staged<L>)
       m.add_up(1, counts, false, static_cast<T const*>(part.data()), static_cast<T const*>(part.data()),
                array_at<machine<L>>(sums_->data(), static_cast<extent>(number)));

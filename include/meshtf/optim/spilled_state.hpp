@@ -1,8 +1,8 @@
 // The arrays of an optimizer that are in the file between two updates.
 #pragma once
 
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/price/spilled.hpp>
 
 namespace meshtf {
@@ -38,7 +38,7 @@ public:
     leaving_ = &s;
   }
   constexpr void finish() {
-    if (ahead_ != nullptr) send_away(*std::exchange(ahead_, nullptr));
+    if (ahead_ != nullptr) send_away(*detail::exchange(ahead_, nullptr));
     if (leaving_ != nullptr) leaving_->act(leaving_, move::be_gone);
     leaving_ = nullptr;
   }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
 namespace meshtf {
@@ -15,7 +16,7 @@ class optimizer_states {
 public:
   constexpr optimizer_states() = default;
   constexpr optimizer_states(optimizer_states&& other) noexcept
-      : first_(std::exchange(other.first_, nullptr)) {
+      : first_(detail::exchange(other.first_, nullptr)) {
     other.rewind();
   }
   constexpr optimizer_states& operator=(optimizer_states&& other) noexcept {
@@ -26,7 +27,7 @@ public:
   }
   constexpr ~optimizer_states() {
     while (first_ != nullptr) {
-      entry* const e = std::exchange(first_, first_->next);
+      entry* const e = detail::exchange(first_, first_->next);
       e->destroy(e);
     }
   }

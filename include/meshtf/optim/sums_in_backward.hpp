@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/core/function.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
@@ -42,7 +43,7 @@ public:
         messages_(m.template create_array<message>(max_entries_)) {
     list.for_each([&, this](auto& w) { this->add(w, scatters); });
     plan_buckets(std::span{entries_, count_});
-    next = std::exchange(m.early_sums(), this);
+    next = detail::exchange(m.early_sums(), this);
   }
   sums_in_backward(sums_in_backward const&) = delete;
   void operator=(sums_in_backward const&)   = delete;

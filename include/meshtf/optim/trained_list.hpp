@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/treatment.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -33,7 +33,7 @@ public:
   void operator=(trained_list const&) = delete;
   constexpr ~trained_list() {
     while (first_ != nullptr) {
-      entry* const e = std::exchange(first_, first_->next);
+      entry* const e = detail::exchange(first_, first_->next);
       e->visit_or_destroy(e, nullptr, typename Step::phase{});
     }
   }

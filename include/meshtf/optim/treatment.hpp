@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
+
 namespace meshtf {
 inline namespace v0 {
 
@@ -42,13 +44,13 @@ namespace detail {
 class treatments {
 public:
   constexpr treatments() = default;
-  constexpr treatments(treatments&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  constexpr treatments(treatments&& other) noexcept : first_(detail::exchange(other.first_, nullptr)) {}
   constexpr treatments& operator=(treatments&& other) noexcept {
     std::swap(first_, other.first_);
     return *this;
   }
   constexpr ~treatments() {
-    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+    while (first_ != nullptr) delete detail::exchange(first_, first_->next);
   }
 
   constexpr void give(void const* weights, treatment const& settings) {

@@ -4,9 +4,9 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/treatment.hpp>
@@ -66,7 +66,7 @@ public:
                                                     &w.slot_handle(), &w.handle());
       last  = &(*last)->next;
     });
-    next = std::exchange(m.early_sums(), this);
+    next = detail::exchange(m.early_sums(), this);
   }
   updates_in_backward(updates_in_backward const&) = delete;
   void operator=(updates_in_backward const&)      = delete;
@@ -76,7 +76,7 @@ public:
     *link = next;
     for (entry** list : {&waiting_, &updated_})
       while (*list != nullptr) {
-        entry* const e = std::exchange(*list, (*list)->next);
+        entry* const e = detail::exchange(*list, (*list)->next);
         e->visit(e, *this, work::destroy);
       }
   }
@@ -107,7 +107,7 @@ private:
     for (entry** link = &self.waiting_; *link != nullptr;) {
       entry* const e = *link;
       if (e->visit(e, self, work::update_if_complete)) {
-        *link = std::exchange(e->next, std::exchange(self.updated_, e));
+        *link = detail::exchange(e->next, detail::exchange(self.updated_, e));
       } else {
         link = &e->next;
       }

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <limits>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/price/cost.hpp>
 
@@ -36,7 +36,7 @@ public:
   held_list(held_list const&)      = delete;
   void operator=(held_list const&) = delete;
   constexpr ~held_list() {
-    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+    while (first_ != nullptr) delete detail::exchange(first_, first_->next);
   }
 
   /// Adds an array. `live` is the bytes of all arrays alive from here on.

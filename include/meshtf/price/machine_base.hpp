@@ -6,6 +6,7 @@
 
 #include <meshtf/core/counts.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/price/cost.hpp>
 #include <meshtf/price/spilled.hpp>
 
@@ -121,17 +122,17 @@ public:
 
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
-  constexpr bool record_gradients(bool on) { return std::exchange(records_gradients_, on); }
+  constexpr bool record_gradients(bool on) { return detail::exchange(records_gradients_, on); }
   /// Without a tape, results still say whether they need a gradient, but nothing is kept for it: it will be
   /// computed again.
   constexpr bool keeps_tape() const { return keeps_tape_; }
-  constexpr bool keep_tape(bool on) { return std::exchange(keeps_tape_, on); }
+  constexpr bool keep_tape(bool on) { return detail::exchange(keeps_tape_, on); }
   /// Where the operands are noted of what is computed without a tape, and will be computed again; null:
   /// nowhere.
   constexpr detail::use_without_tape**& uses_without_tape() { return uses_; }
   /// Whether this is the second time, in a backward pass, that a function is computed.
   constexpr bool recomputes() const { return recomputes_; }
-  constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
+  constexpr bool recompute(bool on) { return detail::exchange(recomputes_, on); }
 
   // ---- stages of a pipeline
   /// The stage that works on the present part of the program; -1: all processes work on it.
@@ -150,7 +151,7 @@ public:
   /// Puts the tape of another micro-batch in the place of this one, which it returns.
   constexpr tape_entry* exchange_tape(tape_entry* other) {
     scopes_.last = nullptr;  // scopes of one tape are read ahead of each other
-    return std::exchange(last_, other);
+    return detail::exchange(last_, other);
   }
   /// Another forward or backward pass begins. What was sent in the one before may still be in flight; it ends
   /// when this one first sends in the same direction.
@@ -169,13 +170,13 @@ public:
   // ---- sums of gradients that begin during the backward pass
   constexpr detail::early_sums_hook*& early_sums() { return early_sums_; }
   /// Whether more terms of the gradients follow after this backward pass, so that nothing is summed yet.
-  constexpr bool more_terms_follow(bool yes) { return std::exchange(more_terms_follow_, yes); }
+  constexpr bool more_terms_follow(bool yes) { return detail::exchange(more_terms_follow_, yes); }
 
   // ---- arrays that leave for a file
   constexpr detail::spilled_scopes& spilled() { return scopes_; }
   /// Arrays of fewer bytes stay in memory, where `spill` and `spill_state` send others away; 64 KiB unless
   /// said otherwise. Returns what it was.
-  constexpr extent spill_from(extent bytes) { return std::exchange(scopes_.min_bytes, bytes); }
+  constexpr extent spill_from(extent bytes) { return detail::exchange(scopes_.min_bytes, bytes); }
 
   /// The blocks whose weights are gathered together at present, the innermost first.
   constexpr detail::packed_weights*& packed_weights() { return packed_weights_; }
@@ -194,7 +195,7 @@ public:
   /// For a guard, which does not know the type of its machine and puts the number back.
   constexpr unsigned& place_of_counted_number() { return counted_now_; }
   /// From here on the counts are these; returns the number of those before.
-  constexpr unsigned count(unsigned number) { return std::exchange(counted_now_, number); }
+  constexpr unsigned count(unsigned number) { return detail::exchange(counted_now_, number); }
   constexpr unsigned count(counts const& c) {
     known_counts const* k = known_;
     while (k != nullptr && !(k->values == c)) k = k->before;
@@ -241,7 +242,7 @@ public:
   constexpr void put_on_tape(tape_entry* e) {
     e->site    = now_;
     e->counted = counted_now_;
-    e->before  = std::exchange(last_, e);
+    e->before  = detail::exchange(last_, e);
   }
 
   /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the
@@ -271,7 +272,7 @@ public:
 
 protected:
   constexpr ~machine_base() {
-    while (known_ != nullptr) delete std::exchange(known_, known_->before);
+    while (known_ != nullptr) delete detail::exchange(known_, known_->before);
   }
 
   constexpr void count_bytes(extent bytes) {
@@ -319,8 +320,8 @@ protected:
   };
   /// From here on everything is noted in `notes`, and the peaks are counted anew.
   constexpr notes_before begin_notes(cost<M>* notes) {
-    return {std::exchange(notes_, notes), std::exchange(peak_, live_),
-            std::exchange(max_parameters_, parameters_), std::exchange(max_optimizer_, optimizer_)};
+    return {detail::exchange(notes_, notes), detail::exchange(peak_, live_),
+            detail::exchange(max_parameters_, parameters_), detail::exchange(max_optimizer_, optimizer_)};
   }
   constexpr void end_notes(notes_before const& before) {
     notes_ = before.notes;
@@ -344,7 +345,7 @@ private:
     constexpr ~taken() { entry->destroy(entry); }
   };
   constexpr void unwind_last(bool run) {
-    taken const last{std::exchange(last_, last_->before)};
+    taken const last{detail::exchange(last_, last_->before)};
     now_          = last.entry->site;
     now_.backward = true;
     counted_now_  = last.entry->counted;

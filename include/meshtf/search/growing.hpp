@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+
+#include <meshtf/core/exchange.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -28,7 +29,7 @@ public:
       capacity_     = 2 * capacity_ + n + 16;
       T* const next = new T[static_cast<std::size_t>(capacity_)]{};
       for (int i = 0; i < count_; ++i) next[i] = data_[i];
-      delete[] std::exchange(data_, next);
+      delete[] detail::exchange(data_, next);
     }
     count_ += n;
     return data_ + count_ - n;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/search/layout_seconds.hpp>
 
 namespace meshtf {
@@ -84,7 +85,7 @@ private:
     for (int i = known_of_call_[call]; i >= 0; i = known_[i].next)
       if (known_[i].key == key) return known_[i].bytes;
     extent const bytes = price_call<M>(c, l, [](work const&) {}, [](collective_call const&) {});
-    known_.push_back({key, bytes, std::exchange(known_of_call_[call], known_.size())});
+    known_.push_back({key, bytes, detail::exchange(known_of_call_[call], known_.size())});
     return bytes;
   }
 

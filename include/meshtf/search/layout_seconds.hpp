@@ -3,8 +3,8 @@
 #pragma once
 
 #include <limits>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/search/layout_keys.hpp>
 
 namespace meshtf {
@@ -102,7 +102,7 @@ public:
       if (found.packed_members == 0) continue;
       // small gradients of one round over the same axes are one message, unless there are too many of them
       if (mine.round != round) {
-        send(open, std::exchange(open_count, 0), by_optimizer);
+        send(open, detail::exchange(open_count, 0), by_optimizer);
         round = mine.round;
       }
       if (mine.over_all) others = l.joining;
@@ -215,7 +215,7 @@ private:
         int const g =
             group_for(dims_of_move(c, searched_), 0, 0, [](group const& other) { return other.moves; });
         groups_[g].moves = true;
-        next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
+        next_of_call_[i] = detail::exchange(groups_[g].first, static_cast<int>(i));
         continue;
       }
       if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
@@ -224,7 +224,7 @@ private:
         return !other.moves && (first.price == nullptr) == (c.price == nullptr) &&
                (c.price == nullptr || others == 0 || first.if_ == c.if_);
       });
-      next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
+      next_of_call_[i] = detail::exchange(groups_[g].first, static_cast<int>(i));
     }
     int left = 0;
     for (int g = 0; g < groups_.size(); ++g)
@@ -335,7 +335,7 @@ private:
         while (same >= 0 && gradients_[same].n != s.n) same = gradients_[same].next;
         if (same < 0) {
           same = gradients_.size();
-          gradients_.push_back({s.n, 0, std::exchange(mine.first, same)});
+          gradients_.push_back({s.n, 0, detail::exchange(mine.first, same)});
         }
         ++gradients_[same].times;
       }

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/price/machine_model.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -113,7 +114,7 @@ struct found_plans {
   }
   constexpr void note_nearest(found_plan const& p) {
     bool const nearer = p.peak != nearest.peak ? p.peak < nearest.peak : p.seconds < nearest.seconds;
-    if (!std::exchange(has_nearest, true) || nearer) nearest = p;
+    if (!detail::exchange(has_nearest, true) || nearer) nearest = p;
   }
 
 private:

@@ -2,6 +2,7 @@
 // priced under every layout.
 #pragma once
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/search/recorded_array.hpp>
@@ -352,7 +353,7 @@ private:
       if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
           !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
-      whose->*to += std::exchange(bytes, 0);
+      whose->*to += detail::exchange(bytes, 0);
     };
     for (std::size_t k = 0; k < record_.kind_count; ++k) {
       settle(k, taken_[k], next, &recorded_send::made);

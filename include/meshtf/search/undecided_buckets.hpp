@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/optim/buckets.hpp>
 
@@ -58,7 +58,7 @@ public:
                   "cast<bfloat16>(w)");
     if (!s.sum.alone())
       throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
-    machine_.template note_send<T>(n, std::exchange(s.unreduced, 0U));
+    machine_.template note_send<T>(n, detail::exchange(s.unreduced, 0U));
     return true;
   }
   template<class T>

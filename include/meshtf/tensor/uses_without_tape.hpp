@@ -1,8 +1,8 @@
 // Which values a function uses that is computed again in the backward pass.
 #pragma once
 
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf {
@@ -46,11 +46,11 @@ class uses_of_function {
 public:
   constexpr uses_of_function() = default;
   constexpr uses_of_function(uses_of_function&& other) noexcept
-      : first_(std::exchange(other.first_, nullptr)) {}
+      : first_(detail::exchange(other.first_, nullptr)) {}
   void operator=(uses_of_function const&) = delete;
   constexpr ~uses_of_function() {
     while (first_ != nullptr) {
-      use_without_tape* const u = std::exchange(first_, first_->next);
+      use_without_tape* const u = detail::exchange(first_, first_->next);
       u->destroy(u);
     }
   }
@@ -60,7 +60,7 @@ public:
   class noting {
   public:
     constexpr noting(Machine& m, uses_of_function& uses)
-        : machine_(m), before_(std::exchange(m.uses_without_tape(), &uses.first_)) {}
+        : machine_(m), before_(detail::exchange(m.uses_without_tape(), &uses.first_)) {}
     noting(noting const&)         = delete;
     void operator=(noting const&) = delete;
     constexpr ~noting() { machine_.uses_without_tape() = before_; }

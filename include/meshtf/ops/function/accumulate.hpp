@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/ops/function/pipeline.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
@@ -66,7 +67,7 @@ struct counting_step {
 
 private:
   constexpr void note(unsigned counted, extent i) {
-    if (!std::exchange(has_begun, true)) first_counted = counted;
+    if (!detail::exchange(has_begun, true)) first_counted = counted;
     if (counted != first_counted && counts_otherwise < 0) counts_otherwise = i;
   }
 };

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/plan/batch_blocks.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -122,12 +123,12 @@ private:
 
   /// Moves what came last into a row, which is empty.
   constexpr void keep_row(std::size_t row) {
-    for (std::size_t i = 0; i < width_; ++i) at(row, i) = std::exchange(terms_[i], {});
+    for (std::size_t i = 0; i < width_; ++i) at(row, i) = detail::exchange(terms_[i], {});
   }
   /// Adds what came last to the blocks before it, which are in a row.
   constexpr void add_row(std::size_t row) {
     for (std::size_t i = 0; i < width_; ++i) {
-      term earlier = std::exchange(at(row, i), {});
+      term earlier = detail::exchange(at(row, i), {});
       term& last   = terms_[i];
       if (earlier.n == 0) continue;
       if (last.n == 0) {

@@ -4,6 +4,7 @@
 #include <source_location>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -31,7 +32,7 @@ template<class Machine>
 constexpr void end_messages(Machine& m, bool back) {
   message_in_flight*& latest = m.in_flight(back);
   while (latest != nullptr) {
-    auto* const e = std::exchange(latest, latest->before);
+    auto* const e = detail::exchange(latest, latest->before);
     e->end(e);
   }
 }

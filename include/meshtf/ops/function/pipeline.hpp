@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/ops/function/hand_on.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/shape/copy.hpp>
@@ -52,7 +53,7 @@ public:
   constexpr ~running_pipeline() {
     m_.unwind_tape(false);
     for (int i = 0; i < N; ++i) {
-      m_.exchange_tape(std::exchange(tapes_[at(i)], nullptr));
+      m_.exchange_tape(detail::exchange(tapes_[at(i)], nullptr));
       m_.unwind_tape(false);
       if (losses_[at(i)] != nullptr) m_.destroy(losses_[at(i)]);
     }
@@ -74,7 +75,7 @@ public:
   constexpr void backward(int i) {
     more_terms const guard{m_, i + 1 < N};
     m_.begin_pass(true, i);
-    m_.exchange_tape(std::exchange(tapes_[at(i)], nullptr));
+    m_.exchange_tape(detail::exchange(tapes_[at(i)], nullptr));
     work_on_stage<L>(m_, stage_);
     if (stage_ == last) meshtf::backward(*losses_[at(i)]);
     else m_.unwind_tape(true);
@@ -91,7 +92,7 @@ public:
       auto sum = *total_ + one;
       *total_  = std::move(sum);
     }
-    m_.destroy(std::exchange(losses_[at(i)], nullptr));
+    m_.destroy(detail::exchange(losses_[at(i)], nullptr));
   }
 
   /// The sum of the losses, on all stages.

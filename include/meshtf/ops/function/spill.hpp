@@ -2,8 +2,8 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/ops/function/at_stage.hpp>
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/values.hpp>
@@ -43,7 +43,7 @@ public:
       : machine_(m),
         entry_(m.template create<entry_type>(tape_entry{entry_type::run_backward, entry_type::destroy_this},
                                              &m, spilled_scope{})),
-        outer_(std::exchange(m.spilled().open, &entry_->scope)) {}
+        outer_(detail::exchange(m.spilled().open, &entry_->scope)) {}
   open_scope(open_scope const&)     = delete;
   void operator=(open_scope const&) = delete;
   constexpr ~open_scope() {
@@ -55,7 +55,7 @@ public:
   /// The function has returned.
   constexpr void close() {
     machine_.spilled().close(entry_->scope);
-    if (entry_->scope.has_any()) machine_.put_on_tape(std::exchange(entry_, nullptr));
+    if (entry_->scope.has_any()) machine_.put_on_tape(detail::exchange(entry_, nullptr));
   }
 
 private:

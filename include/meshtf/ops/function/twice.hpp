@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
+#include <meshtf/core/exchange.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
 #include <meshtf/plan/collective.hpp>
@@ -56,7 +56,7 @@ public:
   void operator=(two_runs const&) = delete;
   constexpr ~two_runs() {
     while (first_ != nullptr) {
-      entry* const e = std::exchange(first_, first_->next);
+      entry* const e = detail::exchange(first_, first_->next);
       e->visit(e, phase::destroy, nullptr, {});
     }
   }
@@ -90,7 +90,7 @@ private:
     slot_type before;
     slot_type first_run{};
 
-    constexpr void begin_again() { first_run = std::exchange(w->slot(), fresh(*w)); }
+    constexpr void begin_again() { first_run = detail::exchange(w->slot(), fresh(*w)); }
     constexpr void end() {
       if (!before.sum) return;
       using tensor_type =
@@ -146,7 +146,7 @@ private:
     if constexpr (Parameter<W>) {
       using made = parameter_entry<W>;
       append(machine_.template create<made>(entry{&visit_entry<made>}, &w,
-                                            std::exchange(w.slot(), made::fresh(w))));
+                                            detail::exchange(w.slot(), made::fresh(w))));
     } else {
       using made = kept_entry<W>;
       append(machine_.template create<made>(entry{&visit_entry<made>}, &w, made::copy_of(w)));
@@ -181,7 +181,7 @@ template<class Machine>
 class no_early_sums {
 public:
   constexpr explicit no_early_sums(Machine& m)
-      : machine_(m), before_(std::exchange(m.early_sums(), nullptr)) {}
+      : machine_(m), before_(detail::exchange(m.early_sums(), nullptr)) {}
   no_early_sums(no_early_sums const&)  = delete;
   void operator=(no_early_sums const&) = delete;
   constexpr ~no_early_sums() { machine_.early_sums() = before_; }
