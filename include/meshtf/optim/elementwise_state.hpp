@@ -37,8 +37,8 @@ struct elementwise_state : spilled_state {
   static constexpr void act_on([[maybe_unused]] spilled_state* s, [[maybe_unused]] spilled_state::move m) {
     if constexpr (can_spill<Machine>) {
       auto* const me = static_cast<elementwise_state*>(s);
-      move_storage(*me->first, m);
-      if constexpr (Arrays == 2) move_storage(*me->second, m);
+      me->first->act(m, extent{sizeof(T)});
+      if constexpr (Arrays == 2) me->second->act(m, extent{sizeof(T)});
     }
   }
 };

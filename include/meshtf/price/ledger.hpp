@@ -75,22 +75,20 @@ public:
   constexpr void give(T*, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
   }
-  /// An array, and its entry in the list of held arrays. One of another stage has none.
-  template<class T>
-  constexpr T* take(extent n, held_array*& entry) {
+  /// An array of n elements of `each` bytes, and its entry in the list of held arrays. One of another stage
+  /// has none.
+  constexpr void hold(extent n, extent each, held_array*& entry) {
     if (this->idles()) {
       entry = nullptr;
-      return nullptr;
+      return;
     }
-    this->count_bytes(n * extent{sizeof(T)});
-    entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(),
+    this->count_bytes(n * each);
+    entry = held_.take(this->now(), n * each, this->live_bytes(),
                        this->now().backward ? held_for::gradient : held_for::activation);
-    return nullptr;
   }
-  template<class T>
-  constexpr void give(T* p, extent n, held_array* entry) {
+  constexpr void release(extent n, extent each, held_array* entry) {
     if (entry == nullptr) return;
-    give(p, n);
+    this->count_bytes(-n * each);
     held_.give(entry);
   }
   constexpr void count_parameter(extent bytes) {
@@ -104,21 +102,13 @@ public:
 
   // ---- a file for arrays that leave memory: nothing moves, and the memory is counted as a process counts it
   /// Memory for an array that comes back, which is held for what it was before.
-  template<class T>
-  constexpr T* take_again(extent n, held_array*& entry) {
+  constexpr void hold_again(extent n, extent each, held_array*& entry) {
     held_for const purpose = entry->what;
-    take<T>(n, entry);
+    hold(n, each, entry);
     entry->what = purpose;
-    return nullptr;
   }
-  template<class T>
-  constexpr void write_out(T const*, extent n, detail::file_place&) {
-    this->note_spilled(n * extent{sizeof(T)});
-  }
-  template<class T>
-  constexpr void read_back(T*, extent n, detail::file_place&) {
-    this->note_spilled(n * extent{sizeof(T)});
-  }
+  constexpr void write_out(void const*, extent bytes, detail::file_place&) { this->note_spilled(bytes); }
+  constexpr void read_back(void*, extent bytes, detail::file_place&) { this->note_spilled(bytes); }
   constexpr void wait_for(detail::file_place const&) const {}
   constexpr void recall(detail::file_place const&) const {}
   constexpr void forget(detail::file_place const&) const {}

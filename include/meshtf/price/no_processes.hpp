@@ -44,10 +44,7 @@ public:
   constexpr T* take(A const&...) {
     return nullptr;
   }
-  template<class T>
-  constexpr T* take_again(extent) {
-    return nullptr;
-  }
+  constexpr void* hold(extent, extent) { return nullptr; }
   template<class T, class... A>
   constexpr T* create(A const&...) {
     return nullptr;
@@ -60,6 +57,7 @@ public:
   template<class... A>     \
   constexpr void CALL(A const&...) {}
   MESHTF_TAKES(give)
+  MESHTF_TAKES(release)
   MESHTF_TAKES(destroy)
   MESHTF_TAKES(destroy_array)
   MESHTF_TAKES(run)

@@ -96,25 +96,32 @@ public:
 
   // ---- memory
 
-  template<class T>
-  T* take(extent n) {
-    this->count_bytes(n * extent{sizeof(T)});
+  /// n elements of `each` bytes.
+  void* hold(extent n, extent each) {
+    this->count_bytes(n * each);
     ++arrays_;
 #ifdef MESHTF_POISON  // for tests: to touch an array of another stage is a crash, however far from its begin
-    if (n == 0 && this->idles()) return reinterpret_cast<T*>(detail::never_mapped);
+    if (n == 0 && this->idles()) return reinterpret_cast<void*>(detail::never_mapped);
 #endif
     if (n == 0) return nullptr;
-    auto* const p = static_cast<T*>(pool_.allocate(static_cast<std::size_t>(n) * sizeof(T)));
+    void* const p = pool_.allocate(static_cast<std::size_t>(n * each));
 #ifdef MESHTF_POISON  // for tests: what nobody has written is NaN, or -1
-    std::memset(static_cast<void*>(p), 0xff, static_cast<std::size_t>(n) * sizeof(T));
+    std::memset(p, 0xff, static_cast<std::size_t>(n * each));
 #endif
     return p;
   }
+  void release(void* p, extent n, extent each) {
+    this->count_bytes(-n * each);
+    --arrays_;
+    if (n != 0) pool_.deallocate(p, static_cast<std::size_t>(n * each));
+  }
+  template<class T>
+  T* take(extent n) {
+    return static_cast<T*>(hold(n, sizeof(T)));
+  }
   template<class T>
   void give(T* p, extent n) {
-    this->count_bytes(-n * extent{sizeof(T)});
-    --arrays_;
-    if (n != 0) pool_.deallocate(p, static_cast<std::size_t>(n) * sizeof(T));
+    release(p, n, sizeof(T));
   }
   /// Creates reference counts, slots and tape entries: from the same pool, but not part of the price.
   template<class T, class... A>
@@ -150,19 +157,11 @@ public:
   /// Bytes that the file has room for; in steady state it does not grow.
   extent spill_file_bytes() const { return spilled_.bytes(); }
 
-  template<class T>
-  T* take_again(extent n) {
-    return take<T>(n);
-  }
-  template<class T>
-  void write_out(T const* x, extent n, detail::file_place& p) {
-    extent const bytes = n * extent{sizeof(T)};
+  void write_out(void const* x, extent bytes, detail::file_place& p) {
     this->note_spilled(bytes);
     spilled_.write(x, bytes, p, this->along(joining_axes<M> & ~this->stages_over()));
   }
-  template<class T>
-  void read_back(T* x, extent n, detail::file_place& p) {
-    extent const bytes = n * extent{sizeof(T)};
+  void read_back(void* x, extent bytes, detail::file_place& p) {
     this->note_spilled(bytes);
     spilled_.read(x, bytes, p);
   }

@@ -163,16 +163,13 @@ public:
   constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
 
   // ---- memory
-  template<class T>
-  constexpr T* take(undecided_size n, detail::recorded_array& a) {
+  constexpr void hold(undecided_size n, extent each, detail::recorded_array& a) {
     record_.keep_apart(n.dims);
     a.kind = record_.kind({n.dims, now_if_});
-    count_bytes(n.whole * extent{sizeof(T)}, a.kind);
-    return nullptr;
+    count_bytes(n.whole * each, a.kind);
   }
-  template<class T>
-  constexpr void give(T*, undecided_size n, detail::recorded_array const& a) {
-    extent const bytes = n.whole * extent{sizeof(T)};
+  constexpr void release(undecided_size n, extent each, detail::recorded_array const& a) {
+    extent const bytes = n.whole * each;
     count_bytes(-bytes, a.kind);
     if (a.alias == nullptr) return;
     auto& s = *a.alias;

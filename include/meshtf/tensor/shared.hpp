@@ -1,7 +1,7 @@
 // Counted handles to what lives on a machine, alike in a process and in constant evaluation.
 #pragma once
 
-#include <utility>
+#include <type_traits>
 
 #include <meshtf/price/machine.hpp>
 
@@ -74,61 +74,42 @@ private:
 /// `returning`: they are being read.
 enum class storage_state : unsigned char { present, absent, leaving, away, returning };
 
-/// The elements of a shard, which live from the first handle to the last.
-template<class T, class Machine>
-class storage {
+/// What a storage knows apart from the type of its elements, so that a program has it once. `each`: the bytes
+/// of an element.
+template<class Machine>
+class untyped_storage {
 public:
   using size_type = typename sizes_on<Machine>::type;
 
-  constexpr storage(Machine& m, size_type size)
+  constexpr untyped_storage(Machine& m, size_type size, extent each)
       : machine_(&m),
         size_(size),
         state_(m.idles() ? storage_state::absent : storage_state::present),
         stage_(m.stage()),
-        data_(take(m, allocated(), ticket_)),
-        counted_(m.counted_number()) {}
-  constexpr storage(storage&& other) noexcept
+        counted_(m.counted_number()) {
+    if constexpr (listed) m.hold(allocated(), each, ticket_);
+    else memory_ = m.hold(allocated(), each);
+  }
+  constexpr untyped_storage(untyped_storage&& other) noexcept
       : machine_(other.machine_),
         size_(other.size_),
         state_(other.state_),
         noted_(other.noted_),
         stage_(other.stage_),
         ticket_(other.ticket_),
-        data_(other.data_),
+        memory_(other.memory_),
         version_(other.version_),
         counted_(other.counted_),
         place_(other.place_) {
     other.machine_ = nullptr;
   }
-  constexpr ~storage() {
-    if (machine_ == nullptr) return;
-    if constexpr (spillable) {
-      if (place_ != nullptr) [[unlikely]]
-        leave_file();
-      if (state_ == storage_state::away) return;
-    }
-    give_memory();
-  }
 
   constexpr size_type size() const { return size_; }
-  /// The elements. Those in a file come back first, so who asks for them early waits, and that is all.
-  constexpr T* data() const {
-    if constexpr (spillable)
-      if (state_ >= storage_state::away) [[unlikely]]
-        const_cast<storage*>(this)->come_back();
-    return data_;
-  }
   constexpr bool is_absent() const { return state_ == storage_state::absent; }
   /// The stage that was at work when it was made; -1: all were.
   constexpr int stage() const { return stage_; }
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }
-  constexpr void written() {
-    ++version_;
-    if constexpr (spillable)
-      if (state_ == storage_state::leaving) [[unlikely]]  // the file has what it was before
-        come_back();
-  }
   /// The number of the machine's counts under which the content was made: elements beyond these counts have
   /// no value.
   constexpr unsigned counted() const { return counted_; }
@@ -137,69 +118,94 @@ public:
   constexpr void count_again(bool complete = false) { counted_ = complete ? 0 : machine_->counted_number(); }
 
   /// Copies `other`'s valid extent.
-  constexpr void count_as(storage const& other) { counted_ = other.counted_; }
+  constexpr void count_as(untyped_storage const& other) { counted_ = other.counted_; }
 
   /// Where a machine without a layout made `own` for some layouts only, `own` is an alias of this array under
   /// the others, and this array lives as long.
-  constexpr void alias_as(storage& own) { machine_->alias(ticket_, own.ticket_, size_); }
+  constexpr void alias_as(untyped_storage& own) { machine_->alias(ticket_, own.ticket_, size_); }
   /// Whether another array can be an alias of this one where a condition does not hold.
   template<class Condition>
   constexpr bool can_alias_unless(Condition const& c) const {
     return machine_->can_alias(ticket_, size_, c);
   }
 
-  // ---- a file in place of memory. Each of these does nothing where there is nothing to do.
+  // ---- a file in place of memory
   static constexpr bool spillable = can_spill<Machine>;
 
   /// Whether a scope spills it.
   constexpr bool is_noted() const { return noted_; }
   constexpr void note(bool yes) { noted_ = yes; }
 
-  constexpr void begin_to_leave() {
-    if (state_ != storage_state::present || size_ == 0) return;
-    if (place_ == nullptr) place_ = machine_->template create<file_place>();
-    machine_->write_out(static_cast<T const*>(data_), size_, *place_);
-    state_ = storage_state::leaving;
+  /// Does nothing where there is nothing to do.
+  constexpr void act(spilled_array::move m, extent each) {
+    switch (m) {
+      case spilled_array::move::leave: return begin_to_leave(each);
+      case spilled_array::move::be_gone: return be_gone(each);
+      case spilled_array::move::begin_return: return begin_to_return(each);
+      case spilled_array::move::be_back: return come_back(each);
+      case spilled_array::move::drop: return note(false);
+    }
   }
-  constexpr void be_gone() {
-    if (state_ != storage_state::leaving) return;
-    machine_->wait_for(*place_);
-    give_memory();
-    data_  = nullptr;
-    state_ = storage_state::away;
+
+protected:
+  constexpr void end(extent each) {
+    if (machine_ == nullptr) return;
+    if constexpr (spillable) {
+      if (place_ != nullptr) [[unlikely]]
+        leave_file();
+      if (state_ == storage_state::away) return;
+    }
+    give_memory(each);
   }
-  constexpr void begin_to_return() {
-    if (state_ != storage_state::away) return;
-    if constexpr (listed) data_ = machine_->template take_again<T>(size_, ticket_);
-    else data_ = machine_->template take_again<T>(size_);
-    state_ = storage_state::returning;
-    machine_->read_back(data_, size_, *place_);
-  }
-  [[gnu::noinline]] constexpr void come_back() {
-    begin_to_return();
+  constexpr void* memory() const { return memory_; }
+  constexpr bool must_come_back() const { return state_ >= storage_state::away; }
+  [[gnu::noinline]] constexpr void come_back(extent each) {
+    begin_to_return(each);
     if (state_ == storage_state::returning) machine_->wait_for(*place_);
     else if (state_ == storage_state::leaving) machine_->recall(*place_);
     else return;
     state_ = storage_state::present;
+  }
+  constexpr void count_write(extent each) {
+    ++version_;
+    if constexpr (spillable)
+      if (state_ == storage_state::leaving) [[unlikely]]  // the file has what it was before
+        come_back(each);
   }
 
 private:
   using ticket                 = typename ticket_on<Machine>::type;
   static constexpr bool listed = !std::is_same_v<ticket, no_ticket>;
 
-  constexpr void give_memory() {
-    if constexpr (listed) machine_->give(data_, allocated(), ticket_);
-    else machine_->give(data_, allocated());
+  constexpr void begin_to_leave(extent each) {
+    if (state_ != storage_state::present || size_ == 0) return;
+    if (place_ == nullptr) place_ = machine_->template create<file_place>();
+    machine_->write_out(memory_, size_ * each, *place_);
+    state_ = storage_state::leaving;
+  }
+  constexpr void be_gone(extent each) {
+    if (state_ != storage_state::leaving) return;
+    machine_->wait_for(*place_);
+    give_memory(each);
+    memory_ = nullptr;
+    state_  = storage_state::away;
+  }
+  constexpr void begin_to_return(extent each) {
+    if (state_ != storage_state::away) return;
+    if constexpr (listed) machine_->hold_again(size_, each, ticket_);
+    else memory_ = machine_->hold(size_, each);
+    state_ = storage_state::returning;
+    machine_->read_back(memory_, size_ * each, *place_);
+  }
+  constexpr void give_memory(extent each) {
+    if constexpr (listed) machine_->release(allocated(), each, ticket_);
+    else machine_->release(memory_, allocated(), each);
   }
   [[gnu::noinline]] constexpr void leave_file() {
     machine_->forget(*place_);
     machine_->destroy(place_);
   }
   constexpr size_type allocated() const { return is_absent() ? size_type{0} : size_; }
-  static constexpr T* take(Machine& m, size_type size, ticket& number) {
-    if constexpr (listed) return m.template take<T>(size, number);
-    else return m.template take<T>(size);
-  }
 
   Machine* machine_;
   size_type size_;
@@ -207,10 +213,32 @@ private:
   bool noted_ = false;
   int stage_;
   [[no_unique_address]] ticket ticket_{};
-  T* data_;
+  void* memory_      = nullptr;
   unsigned version_  = 0;
   unsigned counted_  = 0;
   file_place* place_ = nullptr;  // once it has left for the first time
+};
+
+/// The elements of a shard, which live from the first handle to the last.
+template<class T, class Machine>
+class storage : public untyped_storage<Machine> {
+  using base                   = untyped_storage<Machine>;
+  static constexpr extent each = sizeof(T);
+
+public:
+  constexpr storage(Machine& m, typename base::size_type size) : base(m, size, each) {}
+  constexpr storage(storage&&) noexcept = default;
+  constexpr ~storage() { this->end(each); }
+
+  /// The elements. Those in a file come back first, so who asks for them early waits, and that is all.
+  constexpr T* data() const {
+    if constexpr (base::spillable)
+      if (this->must_come_back()) [[unlikely]]
+        const_cast<storage*>(this)->come_back(each);
+    if constexpr (Machine::computes) return static_cast<T*>(this->memory());
+    else return nullptr;
+  }
+  constexpr void written() { this->count_write(each); }
 };
 
 /// The address `by` elements after `data`; a machine that only notes prices has no array to point into.

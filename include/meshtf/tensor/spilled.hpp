@@ -7,17 +7,6 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-template<class T, class Machine>
-constexpr void move_storage(storage<T, Machine>& array, spilled_array::move m) {
-  switch (m) {
-    case spilled_array::move::leave: return array.begin_to_leave();
-    case spilled_array::move::be_gone: return array.be_gone();
-    case spilled_array::move::begin_return: return array.begin_to_return();
-    case spilled_array::move::be_back: return array.come_back();
-    case spilled_array::move::drop: return array.note(false);
-  }
-}
-
 /// A handle to an array that a scope spills.
 template<class T, class Machine>
 struct spilled_storage : spilled_array {
@@ -27,7 +16,7 @@ struct spilled_storage : spilled_array {
 
   static constexpr void act_on(spilled_array* a, move m) {
     auto* const me = static_cast<spilled_storage*>(a);
-    move_storage(*me->array, m);
+    me->array->act(m, extent{sizeof(T)});
     if (m == move::drop) me->machine->destroy(me);
   }
 };
@@ -49,7 +38,7 @@ template<class T, class Machine>
 /// read, and parameters stay.
 template<class T, class Machine>
 constexpr void note_for_spilling(shard<T, Machine> const& x) {
-  if constexpr (can_spill<Machine>)
+  if constexpr (can_spill<Machine> && element_traits<T>::is_floating)
     if (spilled_scope* const scope = x.machine().spilled().open; scope != nullptr) [[unlikely]]
       note_in_scope(x, *scope);
 }
