@@ -53,7 +53,7 @@ constexpr extent upper_log2(extent n) { return 64 - std::countl_zero(static_cast
 /// Where the processes are no power of two, those that are too many first hand their array to a neighbour,
 /// and get the result in the end.
 constexpr algorithm_steps with_those_left(algorithm_steps s, extent bytes, extent processes) {
-  if (std::has_single_bit(static_cast<std::uint64_t>(processes))) return s;
+  if ((processes & (processes - 1)) == 0) return s;
   return {s.messages + 2, s.bytes + 2 * bytes, s.added + bytes};
 }
 
@@ -161,9 +161,9 @@ constexpr collective_algorithm cheapest_algorithm(collective c, extent payload, 
 }
 
 constexpr collective_algorithm algorithm_of_open_mpi(collective c, extent payload, extent count, extent n) {
-  if (c == collective::all_gather) return below(all_gather_of_open_mpi, payload, n);
-  if (c == collective::all_to_all) return below(all_to_all_of_open_mpi, payload / n, n);
-  auto const a = below(all_reduce_of_open_mpi, payload, n);
+  if (c == collective::all_gather) return below(open_mpi::all_gather, payload, n);
+  if (c == collective::all_to_all) return below(open_mpi::all_to_all, payload / n, n);
+  auto const a = below(open_mpi::all_reduce, payload, n);
   // a ring has no part for each process of an array with fewer elements: its code turns to the other
   return a == collective_algorithm::ring && count < n ? collective_algorithm::recursive_doubling : a;
 }

@@ -1,8 +1,6 @@
 // The algorithms that Open MPI chooses for a collective, by the number of processes and bytes.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <limits>
 
 #include <meshtf/price/machine_model.hpp>
@@ -18,13 +16,11 @@ struct algorithm_threshold {
   collective_algorithm algorithm{};
 };
 
-/// The first threshold that these processes and bytes are below: the thresholds are in order.
-template<std::size_t N>
-constexpr collective_algorithm below(std::array<algorithm_threshold, N> const& thresholds, extent bytes,
-                                     extent processes) {
-  for (algorithm_threshold const& t : thresholds)
-    if (processes < t.processes && bytes < t.bytes) return t.algorithm;
-  return thresholds.back().algorithm;
+/// The first threshold that these processes and bytes are below: the thresholds are in order, and the last
+/// has no limits.
+constexpr collective_algorithm below(algorithm_threshold const* t, extent bytes, extent processes) {
+  while (processes >= t->processes || bytes >= t->bytes) ++t;
+  return t->algorithm;
 }
 
 inline constexpr extent no_limit = std::numeric_limits<extent>::max();
@@ -35,84 +31,79 @@ inline constexpr extent no_limit = std::numeric_limits<extent>::max();
 // them stands for both: a segmented ring is a ring, Bruck's all-gather one by recursive doubling, and the
 // linear all-to-all that limits its requests a linear one.
 
-/// Of the bytes of the array.
-inline constexpr std::array all_reduce_of_open_mpi = [] {
+struct open_mpi {
   using enum collective_algorithm;
-  return std::to_array<algorithm_threshold>({{4, 8, ring},
-                                             {4, 4096, recursive_doubling},
-                                             {4, 8192, ring},
-                                             {4, 16384, recursive_doubling},
-                                             {4, 262144, ring},
-                                             {4, no_limit, rabenseifner},
-                                             {8, 16, ring},
-                                             {16, 8192, recursive_doubling},
-                                             {16, no_limit, rabenseifner},
-                                             {32, 64, ring},
-                                             {32, 4096, recursive_doubling},
-                                             {32, no_limit, rabenseifner},
-                                             {64, 128, ring},
-                                             {64, no_limit, rabenseifner},
-                                             {128, 262144, recursive_doubling},
-                                             {128, no_limit, rabenseifner},
-                                             {256, 131072, reduce_and_broadcast},
-                                             {256, 262144, recursive_doubling},
-                                             {256, no_limit, rabenseifner},
-                                             {512, 4096, reduce_and_broadcast},
-                                             {512, no_limit, rabenseifner},
-                                             {4096, 2048, reduce_and_broadcast},
-                                             {2048, 16384, recursive_doubling},
-                                             {4096, 4096, ring},
-                                             {4096, 16384, recursive_doubling},
-                                             {4096, no_limit, rabenseifner},
-                                             {no_limit, 2048, reduce_and_broadcast},
-                                             {no_limit, 16384, ring},
-                                             {no_limit, 32768, recursive_doubling},
-                                             {no_limit, no_limit, rabenseifner}});
-}();
 
-/// Of the bytes that one process holds before.
-inline constexpr std::array all_gather_of_open_mpi = [] {
-  using enum collective_algorithm;
-  return std::to_array<algorithm_threshold>({{32, no_limit, recursive_doubling},
-                                             {64, 1024, recursive_doubling},
-                                             {256, 512, recursive_doubling},
-                                             {256, 1024, neighbour_exchange},
-                                             {128, 65536, neighbour_exchange},
-                                             {128, no_limit, ring},
-                                             {512, 1024, recursive_doubling},
-                                             {512, 131072, neighbour_exchange},
-                                             {512, 524288, ring},
-                                             {512, 1048576, neighbour_exchange},
-                                             {512, no_limit, ring},
-                                             {1024, 2048, recursive_doubling},
-                                             {1024, no_limit, neighbour_exchange},
-                                             {no_limit, 4096, recursive_doubling},
-                                             {no_limit, no_limit, neighbour_exchange}});
-}();
+  /// Of the bytes of the array.
+  static constexpr algorithm_threshold all_reduce[] = {{4, 8, ring},
+                                                       {4, 4096, recursive_doubling},
+                                                       {4, 8192, ring},
+                                                       {4, 16384, recursive_doubling},
+                                                       {4, 262144, ring},
+                                                       {4, no_limit, rabenseifner},
+                                                       {8, 16, ring},
+                                                       {16, 8192, recursive_doubling},
+                                                       {16, no_limit, rabenseifner},
+                                                       {32, 64, ring},
+                                                       {32, 4096, recursive_doubling},
+                                                       {32, no_limit, rabenseifner},
+                                                       {64, 128, ring},
+                                                       {64, no_limit, rabenseifner},
+                                                       {128, 262144, recursive_doubling},
+                                                       {128, no_limit, rabenseifner},
+                                                       {256, 131072, reduce_and_broadcast},
+                                                       {256, 262144, recursive_doubling},
+                                                       {256, no_limit, rabenseifner},
+                                                       {512, 4096, reduce_and_broadcast},
+                                                       {512, no_limit, rabenseifner},
+                                                       {4096, 2048, reduce_and_broadcast},
+                                                       {2048, 16384, recursive_doubling},
+                                                       {4096, 4096, ring},
+                                                       {4096, 16384, recursive_doubling},
+                                                       {4096, no_limit, rabenseifner},
+                                                       {no_limit, 2048, reduce_and_broadcast},
+                                                       {no_limit, 16384, ring},
+                                                       {no_limit, 32768, recursive_doubling},
+                                                       {no_limit, no_limit, rabenseifner}};
 
-/// Of the bytes for one other process.
-inline constexpr std::array all_to_all_of_open_mpi = [] {
-  using enum collective_algorithm;
-  return std::to_array<algorithm_threshold>({{3, no_limit, pairwise},
-                                             {8, 524288, linear},
-                                             {8, 1048576, pairwise},
-                                             {16, no_limit, linear},
-                                             {32, 4, linear},
-                                             {64, 512, bruck},
-                                             {64, no_limit, linear},
-                                             {512, 1024, bruck},
-                                             {256, 262144, linear},
-                                             {512, 32768, linear},
-                                             {512, no_limit, pairwise},
-                                             {2048, 512, bruck},
-                                             {1024, 262144, linear},
-                                             {1024, no_limit, pairwise},
-                                             {2048, no_limit, linear},
-                                             {4096, 1024, bruck},
-                                             {4096, no_limit, linear},
-                                             {no_limit, 2048, bruck},
-                                             {no_limit, no_limit, linear}});
-}();
+  /// Of the bytes that one process holds before.
+  static constexpr algorithm_threshold all_gather[] = {{32, no_limit, recursive_doubling},
+                                                       {64, 1024, recursive_doubling},
+                                                       {256, 512, recursive_doubling},
+                                                       {256, 1024, neighbour_exchange},
+                                                       {128, 65536, neighbour_exchange},
+                                                       {128, no_limit, ring},
+                                                       {512, 1024, recursive_doubling},
+                                                       {512, 131072, neighbour_exchange},
+                                                       {512, 524288, ring},
+                                                       {512, 1048576, neighbour_exchange},
+                                                       {512, no_limit, ring},
+                                                       {1024, 2048, recursive_doubling},
+                                                       {1024, no_limit, neighbour_exchange},
+                                                       {no_limit, 4096, recursive_doubling},
+                                                       {no_limit, no_limit, neighbour_exchange}};
+
+  /// Of the bytes for one other process.
+  static constexpr algorithm_threshold all_to_all[] = {{3, no_limit, pairwise},
+                                                       {8, 524288, linear},
+                                                       {8, 1048576, pairwise},
+                                                       {16, no_limit, linear},
+                                                       {32, 4, linear},
+                                                       {64, 512, bruck},
+                                                       {64, no_limit, linear},
+                                                       {512, 1024, bruck},
+                                                       {256, 262144, linear},
+                                                       {512, 32768, linear},
+                                                       {512, no_limit, pairwise},
+                                                       {2048, 512, bruck},
+                                                       {1024, 262144, linear},
+                                                       {1024, no_limit, pairwise},
+                                                       {2048, no_limit, linear},
+                                                       {4096, 1024, bruck},
+                                                       {4096, no_limit, linear},
+                                                       {no_limit, 2048, bruck},
+                                                       {no_limit, no_limit, linear}};
+};
 
 }  // namespace detail
 }  // namespace v0
