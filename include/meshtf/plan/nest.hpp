@@ -98,13 +98,13 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
   small_array<std::span<extent const>, max_operands> allocated{};
   for (std::size_t k = 0; k < operands.size(); ++k) allocated[k] = loops;
-  return plan_nest(loops, operands, allocated);
+  return plan_nest(loops, operands, allocated.first(static_cast<int>(operands.size())));
 }
 
 constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e) {
   small_array<std::span<extent const>, max_operands> allocated{};
   for (std::size_t k = 0; k < l.arrays().size(); ++k) allocated[k] = e.allocated_extents();
-  return plan_nest(e.local_extents(), l.arrays(), allocated);
+  return plan_nest(e.local_extents(), l.arrays(), allocated.first(static_cast<int>(l.arrays().size())));
 }
 
 /// Joins n numbers into one.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <meshtf/core/unchecked_vector.hpp>
+#include <meshtf/core/growing.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -39,7 +39,7 @@ public:
   template<class F, class G>
   constexpr void for_each(F const& f, G const& g) const {
     std::size_t more = 0;
-    std::size_t next = 0;
+    int next         = 0;
     for (std::size_t i = 0; i <= one_.size(); ++i) {
       for (; next < pieces_.size() && pieces_[next].before == i; ++next) {
         g(pieces_[next]);
@@ -74,13 +74,13 @@ private:
   }
 
   constexpr bool insert(std::size_t i, std::size_t more) {
-    for (place const& p : failed_)
-      if (p.position == i && p.more == more) return false;
+    for (int k = 0; k < failed_.size(); ++k)
+      if (failed_[k].position == i && failed_[k].more == more) return false;
     for (std::size_t n = i == one_.size() ? longer() - more : 1; n > 0 && n <= longer() - more; ++n) {
       if (!repeats(i + more, i + 2 * more, n)) continue;
       pieces_.push_back({i, i + more, n, i + 2 * more});
       if (align(i, more + n)) return true;
-      pieces_.pop_back();
+      pieces_.keep_first(pieces_.size() - 1);
     }
     failed_.push_back({i, more});
     return false;
@@ -99,8 +99,8 @@ private:
   std::span<Entry const> one_;
   std::span<Entry const> two_;
   std::span<Entry const> three_;
-  unchecked_vector<piece> pieces_{};
-  unchecked_vector<place> failed_{};
+  growing<piece> pieces_{};
+  growing<place> failed_{};
   bool fits_ = false;
 };
 

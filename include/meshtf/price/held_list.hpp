@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <meshtf/core/exchange.hpp>
-#include <meshtf/core/unchecked_vector.hpp>
+#include <meshtf/core/growing.hpp>
 #include <meshtf/price/cost.hpp>
 
 namespace meshtf {
@@ -85,8 +85,8 @@ public:
         cost.note_local_peak({a->site, a->bytes, a->live});
 
     held_at_peak held{};
-    detail::unchecked_vector<held_arrays> by_site;
-    std::size_t near = 0;
+    detail::growing<held_arrays> by_site;
+    int near = 0;
     for (held_array const* a = first_; a != nullptr && a->born <= peak_at_; a = a->next) {
       if (a->died < peak_at_ || a->bytes == 0) continue;
       held.by_kind[static_cast<std::size_t>(a->what)] += a->bytes;
@@ -94,14 +94,13 @@ public:
       ++h.arrays;
       h.bytes += a->bytes;
     }
-    for (std::size_t k = 0; k < held_at_peak::max_sites && k < by_site.size(); ++k) {
-      std::size_t largest = k;
-      for (std::size_t i = k + 1; i < by_site.size(); ++i)
+    for (int k = 0; k < static_cast<int>(held_at_peak::max_sites) && k < by_site.size(); ++k) {
+      int largest = k;
+      for (int i = k + 1; i < by_site.size(); ++i)
         if (by_site[i].bytes > by_site[largest].bytes) largest = i;
-      held_arrays const moved = by_site[k];
-      held.largest[k]         = by_site[largest];
-      by_site[largest]        = moved;
-      held.sites              = k + 1;
+      held_arrays const moved    = by_site[k];
+      held.largest[held.sites++] = by_site[largest];
+      by_site[largest]           = moved;
     }
     cost.note_held(held);
   }
@@ -109,10 +108,9 @@ public:
 private:
   /// The entry for such an array; a new one if there is none. The search begins at the entry found last,
   /// since layers come in the same order.
-  static constexpr held_arrays& found(detail::unchecked_vector<held_arrays>& list, std::size_t& near,
-                                      held_array const& a) {
-    std::size_t const count = list.size();
-    for (std::size_t k = 0; k < count; ++k) {
+  static constexpr held_arrays& found(detail::growing<held_arrays>& list, int& near, held_array const& a) {
+    int const count = list.size();
+    for (int k = 0; k < count; ++k) {
       if (near == count) near = 0;
       held_arrays& entry = list[near];
       if (entry.what == a.what && entry.site == a.site) return entry;
@@ -120,7 +118,7 @@ private:
     }
     list.push_back({a.site, a.what});
     near = count;
-    return list.back();
+    return list[count];
   }
 
   held_array* first_ = nullptr;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <meshtf/core/unchecked_vector.hpp>
+#include <meshtf/core/growing.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/reason.hpp>
 #include <meshtf/price/machine_model.hpp>
@@ -125,20 +125,19 @@ private:
     for (; next_ < begun_.size() && begun_[next_].needed <= moment; ++next_) wait(begun_[next_]);
   }
   constexpr double prefetched(double now) {
-    auto const ahead = static_cast<std::size_t>(gathers_ahead_);
     gathers_.push_back({now, 0});
-    return gathers_.size() <= ahead ? 0 : gathers_[gathers_.size() - 1 - ahead].needed;
+    return gathers_.size() <= gathers_ahead_ ? 0 : gathers_[gathers_.size() - 1 - gathers_ahead_].needed;
   }
 
   machine_model machine_;
   int gathers_ahead_;
-  unchecked_vector<in_flight> begun_{};
-  unchecked_vector<in_flight> gathers_{};  // when each was needed
-  std::size_t next_ = 0;
-  double computed_  = 0;
-  double waited_    = 0;  // by the processor
-  double network_   = 0;  // free from then on
-  double messages_  = 0;
+  growing<in_flight> begun_{};
+  growing<in_flight> gathers_{};  // when each was needed
+  int next_        = 0;
+  double computed_ = 0;
+  double waited_   = 0;  // by the processor
+  double network_  = 0;  // free from then on
+  double messages_ = 0;
 };
 
 /// The seconds of a program's messages during which it computes.

@@ -2,7 +2,7 @@
 // depends on.
 #pragma once
 
-#include <meshtf/search/growing.hpp>
+#include <meshtf/core/growing.hpp>
 #include <meshtf/search/record_price.hpp>
 
 namespace meshtf {

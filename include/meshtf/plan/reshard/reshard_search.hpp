@@ -1,8 +1,8 @@
 // The cheapest path from one placement to another: a shortest path over placement states.
 #pragma once
 
+#include <meshtf/core/growing.hpp>
 #include <meshtf/core/small_array.hpp>
-#include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/reshard/direct_path.hpp>
 
 namespace meshtf {
@@ -21,7 +21,7 @@ public:
   constexpr reshard_path find(reshard_path const& known) {
     limit_ = known.price;
     nodes_.push_back({.state = problem_.start, .left = problem_.lower_bound(problem_.start)});
-    for (index current = 0; current >= 0 && static_cast<int>(nodes_.size()) < max_nodes; current = next()) {
+    for (index current = 0; current >= 0 && nodes_.size() < max_nodes; current = next()) {
       at(current).settled = true;
       expand(current);
     }
@@ -41,8 +41,8 @@ private:
     extent left = 0;  // lower bound of what is still to be sent
   };
 
-  constexpr node& at(index i) { return nodes_[static_cast<std::size_t>(i)]; }
-  constexpr node const& at(index i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  constexpr node& at(index i) { return nodes_[i]; }
+  constexpr node const& at(index i) const { return nodes_[i]; }
 
   constexpr static path_price total_price(node const& n) {
     path_price p = n.price;
@@ -55,7 +55,7 @@ private:
   constexpr index next() const {
     index found       = -1;
     path_price lowest = limit_;
-    for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
+    for (index i = 0; i < nodes_.size(); ++i) {
       node const& n = at(i);
       if (path_price const p = total_price(n); !n.settled && p < lowest) {
         found  = i;
@@ -73,15 +73,15 @@ private:
 
   constexpr index find_node(placement_state s) {
     if (table_.size() < 2 * nodes_.size() + 2) {
-      table_.assign(2 * table_.size() + 64, -1);
-      for (std::size_t i = 0; i < nodes_.size(); ++i)
-        table_[slot_of(nodes_[i].state)] = static_cast<index>(i);
+      table_.more(table_.size() + 64);
+      for (index slot = 0; slot < table_.size(); ++slot) table_[slot] = -1;
+      for (index i = 0; i < nodes_.size(); ++i) table_[slot_of(nodes_[i].state)] = i;
     }
     return table_[slot_of(s)];
   }
-  constexpr std::size_t slot_of(placement_state s) const {
-    std::size_t slot =
-        static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
+  constexpr index slot_of(placement_state s) const {
+    auto const mixed = static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20);
+    auto slot        = static_cast<index>(mixed % static_cast<std::size_t>(table_.size()));
     while (table_[slot] >= 0 && at(table_[slot]).state != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
     return slot;
   }
@@ -95,7 +95,7 @@ private:
     if (i < 0) {
       node n{.state = to, .kind = kind, .before = from_, .price = price, .left = problem_.lower_bound(to)};
       if (!(total_price(n) < limit_)) return;
-      i                   = static_cast<index>(nodes_.size());
+      i                   = nodes_.size();
       table_[slot_of(to)] = i;
       nodes_.push_back(n);
     } else {
@@ -203,8 +203,8 @@ private:
 
   reshard_problem const& problem_;
   extent source_ = 0;
-  unchecked_vector<node> nodes_;
-  unchecked_vector<index> table_;
+  growing<node> nodes_;
+  growing<index> table_;
   path_price limit_{};  // of the best path known
   index best_ = -1;     // its last node, if the search found it
   // the node being expanded
