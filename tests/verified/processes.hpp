@@ -1,0 +1,202 @@
+// The processes of a mesh in one process of a test: their shards, what they compute, what they join.
+#pragma once
+
+#include "../catch.hpp"
+#include "placements.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace verified {
+
+using shard = std::vector<double>;
+
+inline constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
+
+/// An index for each letter.
+using position = std::array<extent, max_named>;
+
+/// f(at) for every position of the letters `over`; the others stay 0.
+template<class F>
+void for_each_index(setting const& s, dim_list const& over, F const& f) {
+  position at{};
+  for (int l : over)
+    if (s.size(l) == 0) return;
+  for (;;) {
+    f(at);
+    int i = over.count;
+    while (i > 0) {
+      auto const l = static_cast<std::size_t>(over[i - 1]);
+      if (++at[l] < s.dim[l].size) break;
+      at[l] = 0;
+      --i;
+    }
+    if (i == 0) return;
+  }
+}
+
+/// A tensor as a program sees it: all of its elements, which are small integers.
+struct whole {
+  dim_list letters{};
+  std::vector<double> element{};
+
+  std::size_t place(setting const& s, position const& at) const {
+    extent p = 0;
+    for (int l : letters) p = p * s.size(l) + at[static_cast<std::size_t>(l)];
+    return static_cast<std::size_t>(p);
+  }
+  double& operator()(setting const& s, position const& at) { return element[place(s, at)]; }
+  double operator()(setting const& s, position const& at) const { return element[place(s, at)]; }
+};
+
+inline whole zeros(setting const& s, dim_list const& letters) {
+  extent n = 1;
+  for (int l : letters) n *= s.size(l);
+  return {letters, std::vector<double>(static_cast<std::size_t>(n))};
+}
+/// Integers from -5 to 5; `seed` tells tensors apart.
+inline whole integers(setting const& s, dim_list const& letters, unsigned seed) {
+  whole x        = zeros(s, letters);
+  unsigned state = seed * 2654435761U + 12345U;
+  for (double& e : x.element) {
+    state = state * 1664525U + 1013904223U;
+    e     = static_cast<double>(state >> 16 & 0xffU) - 128;
+    e     = static_cast<double>(static_cast<int>(e) % 6);
+  }
+  return x;
+}
+
+/// Where element `at` of a tensor lies in the shard of the process at `here`; -1 if another process has it.
+inline extent place_in_shard(setting const& s, dim_list const& letters, place_in_mesh const& here,
+                             position const& at) {
+  extent p = 0;
+  for (int l : letters) {
+    placed const& by   = s.dim[static_cast<std::size_t>(l)];
+    extent const local = at[static_cast<std::size_t>(l)] - here.part_of(by.over) * by.allocated_extent();
+    if (local < 0 || local >= by.allocated_extent()) return -1;
+    p = p * by.allocated_extent() + local;
+  }
+  return p;
+}
+inline std::size_t allocated(setting const& s, dim_list const& letters) {
+  extent n = 1;
+  for (int l : letters) n *= s.dim[static_cast<std::size_t>(l)].allocated_extent();
+  return static_cast<std::size_t>(n);
+}
+
+/// f(p, here) for each process.
+template<class F>
+void for_each_process(setting const& s, F const& f) {
+  for (std::size_t p = 0; p < s.processes(); ++p) {
+    auto const coordinates = s.coordinates(p);
+    f(p, place_in_mesh{coordinates, s.axes});
+  }
+}
+
+/// What each process holds of `x`. Padding is NaN, so a rule that reads it shows.
+inline std::vector<shard> shards_of(setting const& s, whole const& x) {
+  std::vector<shard> all(s.processes(), shard(allocated(s, x.letters), unwritten));
+  for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
+    for_each_index(s, x.letters, [&](position const& at) {
+      extent const place = place_in_shard(s, x.letters, here, at);
+      if (place >= 0) all[p][static_cast<std::size_t>(place)] = x(s, at);
+    });
+  });
+  return all;
+}
+
+/// The local terms of a pending sum over `over`: they differ between processes, and add up to `x`.
+inline std::vector<shard> terms_of(setting const& s, whole const& x, axis_set over) {
+  auto all = shards_of(s, x);
+  for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
+    extent others = 1;
+    extent rank   = 0;
+    for (std::size_t axis = 0; axis < s.axes.size(); ++axis)
+      if ((over >> axis & 1U) != 0) {
+        others *= s.axes[axis];
+        rank = rank * s.axes[axis] + here.coordinates[axis];
+      }
+    // the first has what the others have not: theirs are 7, 14, ...
+    for (double& e : all[p])
+      e = rank == 0 ? e - static_cast<double>(7 * others * (others - 1) / 2) : static_cast<double>(7 * rank);
+  });
+  return all;
+}
+
+/// The sum, or another join, over the processes along `over`: all of them have the result.
+template<class Join = std::plus<double>>
+std::vector<shard> joined(setting const& s, std::vector<shard> const& terms, axis_set over, Join join = {}) {
+  std::vector<shard> all(terms.size());
+  for (std::size_t p = 0; p < terms.size(); ++p) {
+    auto const mine = s.coordinates(p);
+    for (std::size_t q = 0; q < terms.size(); ++q) {
+      auto const theirs = s.coordinates(q);
+      bool along        = true;
+      for (std::size_t axis = 0; axis < mine.size(); ++axis)
+        along = along && ((over >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
+      if (!along) continue;
+      if (all[p].empty()) all[p] = terms[q];
+      else std::transform(all[p].begin(), all[p].end(), terms[q].begin(), all[p].begin(), join);
+    }
+  }
+  return all;
+}
+
+/// Whether every process has its elements of `x`, to the bit.
+inline bool equal(setting const& s, std::vector<shard> const& found, whole const& x) {
+  bool same = true;
+  for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
+    for_each_index(s, x.letters, [&](position const& at) {
+      extent const place = place_in_shard(s, x.letters, here, at);
+      same               = same && (place < 0 || found[p][static_cast<std::size_t>(place)] == x(s, at));
+    });
+  });
+  return same;
+}
+
+/// f(s) for all sizes of the letters `over` from `smallest` to 5.
+template<class F>
+void for_each_size(setting s, dim_list const& over, F const& f,
+                   std::vector<extent> const& sizes = {1, 2, 3, 4, 5}) {
+  for (placed& by : s.dim) by.size = 1;
+  std::vector<std::size_t> turn(static_cast<std::size_t>(over.count));
+  for (;;) {
+    for (int i = 0; i < over.count; ++i)
+      s.dim[static_cast<std::size_t>(over[i])].size = sizes[turn[static_cast<std::size_t>(i)]];
+    f(s);
+    std::size_t i = turn.size();
+    while (i > 0 && ++turn[i - 1] == sizes.size()) turn[--i] = 0;
+    if (i == 0) return;
+  }
+}
+
+/// What a test has gone through. At its end it is compared with `tests/verified/counts.txt`, of which
+/// `docs/verified.md` is made.
+struct counter {
+  std::string name;
+  long placements = 0;
+  long cases      = 0;
+  bool failed     = false;
+
+  /// One case: the first that fails is shown.
+  void expect(bool holds, char const* what, setting const& s) {
+    ++cases;
+    if (holds || failed) return;
+    failed = true;
+    FAIL_CHECK("the rule '" << name << "' gives another " << what << " than its definition " << s.words());
+  }
+  void compare_with_page(std::string const& folder) const {
+    std::string const counted = name + ": " + std::to_string(placements) + " " + std::to_string(cases);
+    std::ifstream file(folder + "/verified/counts.txt");
+    bool there = false;
+    for (std::string line; std::getline(file, line);) there = there || line == counted;
+    INFO("counted: " << counted);
+    CHECK(there);
+  }
+};
+
+}  // namespace verified
