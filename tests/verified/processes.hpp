@@ -20,6 +20,17 @@ inline constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
 /// An index for each letter.
 using position = std::array<extent, max_named>;
 
+/// The letters of all lists, each once.
+template<class... More>
+dim_list united(dim_list all, More const&... more) {
+  auto const add = [&](dim_list const& list) {
+    for (int l : list)
+      if (!all.has(l)) all.push_back(l);
+  };
+  (add(more), ...);
+  return all;
+}
+
 /// f(at) for every position of the letters `over`; the others stay 0.
 template<class F>
 void for_each_index(setting const& s, dim_list const& over, F const& f) {
@@ -144,6 +155,25 @@ std::vector<shard> joined(setting const& s, std::vector<shard> const& terms, axi
     }
   }
   return all;
+}
+
+/// f(p, here, steps) for each process with the steps that it plans for its own part.
+template<class Steps, class F>
+void for_each_plan(setting const& s, rule const& r, F const& f) {
+  task_loops const loops = r.sized(s);
+  for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
+    f(p, here, Steps::plan(loops, meshtf::extents_at(loops, here, {})));
+  });
+}
+
+/// f(axes) for each set of axes that split no dimension, the empty set first: a tensor may be a pending sum
+/// over them.
+template<class F>
+void for_each_pending(setting const& s, F const& f) {
+  axis_set split = 0;
+  for (placed const& by : s.dim) split |= by.over.set();
+  for (axis_set pending = 0; pending >> s.axes.size() == 0; ++pending)
+    if ((pending & split) == 0) f(pending);
 }
 
 /// Whether every process has its elements of `x`, to the bit.
