@@ -37,8 +37,6 @@ not_yet = {
     "normalise/batch_norm.hpp normalise/group_norm.hpp normalise/norm.hpp normalise/cross_entropy.hpp": "norms and losses divide or exponentiate",
     "index/iota.hpp index/one_hot.hpp index/searchsorted.hpp": "their lines have no test of all placements",
     "window/*": "windows have no test of all placements",
-    "shape/concat.hpp shape/slice.hpp shape/split_into.hpp shape/stack.hpp shape/unstack.hpp shape/write.hpp shape/tile.hpp shape/pad.hpp shape/flip.hpp "
-    "shape/shift.hpp": "parts and displacements have no test of all placements",
     "shape/reshape.hpp": "sizes are products of others, so they are few up to 5; the moves that it makes are those of `moves`",
     "random/*": "they draw from numbers that depend on the place of an element, and have no definition in integers",
     "function/*": "they call a function of the program, and plan nothing of their own but its schedule"

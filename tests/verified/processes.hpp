@@ -157,6 +157,24 @@ std::vector<shard> joined(setting const& s, std::vector<shard> const& terms, axi
   return all;
 }
 
+/// The process that has the part `distance` after the one of process `p`, of a dimension split over `over`;
+/// one past the last if there is none.
+inline std::size_t process_of_part(setting const& s, std::size_t p, meshtf::axis_list const& over,
+                                   extent distance, bool wraps) {
+  auto const mine    = s.coordinates(p);
+  extent const parts = meshtf::processes_along(s.axes, over.set());
+  extent part        = place_in_mesh{mine, s.axes}.part_of(over) + distance;
+  if (wraps) part = (part % parts + parts) % parts;
+  for (std::size_t q = 0; q < s.processes(); ++q) {
+    auto const theirs = s.coordinates(q);
+    bool found        = place_in_mesh{theirs, s.axes}.part_of(over) == part;
+    for (std::size_t axis = 0; axis < mine.size(); ++axis)
+      found = found && ((over.set() >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
+    if (found) return q;
+  }
+  return s.processes();
+}
+
 /// f(p, here, steps) for each process with the steps that it plans for its own part.
 template<class Steps, class F>
 void for_each_plan(setting const& s, rule const& r, F const& f) {
