@@ -7,6 +7,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/elementwise_state.hpp>
 #include <meshtf/optim/global_norm.hpp>
@@ -38,6 +39,12 @@ inline constexpr bool scales_by_norms = false;
 template<class F>
   requires F::by_norms
 inline constexpr bool scales_by_norms<F> = true;
+
+[[noreturn]] inline void throw_norms_of_parts() {
+  throw software_error(
+      "expected shard_state = false with gradients of reproducible, got true: lamb and lars would measure "
+      "parts, whose number is that of the processes; leave shard_state out, or take adamw");
+}
 
 }  // namespace detail
 
@@ -228,6 +235,7 @@ private:
     constexpr bool take(detail::trained_list<Machine, step> const& all) {
       if constexpr (Machine::computes)
         if (skips_ && own_.skips_.next_is_last(own_.skip_if_not_finite)) go(all, phase::inspect);
+      if constexpr (by_norms) expect_norms_of_wholes(all);
       if (!(clips_ || skips_ ? collect_and_clip(all) : collect_all(all))) return false;
       if constexpr (by_norms) measure(all);
       go(all, phase::update);
@@ -255,7 +263,8 @@ private:
       if constexpr (Machine::computes)
         if (phase_now == phase::inspect) return inspect(w);
       if (phase_now == phase::ask) {
-        whole_ = whole_ && w.gradient.of_blocks;
+        whole_  = whole_ && w.gradient.of_blocks;
+        blocks_ = blocks_ || w.gradient.of_blocks;
         return;
       }
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
@@ -293,6 +302,12 @@ private:
       go(all, phase::collect);
       sent_.send();
       return true;
+    }
+    /// Norms of parts, joined, have bits that depend on the number of parts.
+    constexpr void expect_norms_of_wholes(detail::trained_list<Machine, step> const& all) {
+      if (!own_.shard_state) return;
+      go(all, phase::ask);
+      if (blocks_) detail::throw_norms_of_parts();
     }
     /// Gradients that `reproducible` left are measured before they are cut into parts: so the bits of the
     /// norm do not depend on the number of parts.
@@ -426,7 +441,8 @@ private:
     bool clips_;
     bool skips_;
     bool waits_;
-    bool whole_ = false;  // the norm is that of whole gradients
+    bool whole_  = false;  // the norm is that of whole gradients
+    bool blocks_ = false;  // `reproducible` left some
     std::size_t max_parameters_;
     detail::buckets<Machine> sent_;
     norm_type* norm_      = nullptr;

@@ -54,6 +54,10 @@ MESHTF_COMPILE_WIDE(MESHTF_LAMB)
 /// the weights. The norms are those of a whole parameter, wherever its elements are: one all-reduce joins the
 /// norms of all parameters. If |w| or |u| is 0, their ratio counts as 1. So does that of parameters that do
 /// not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
+///
+/// With `shard_state` norms are added up by parts, so gradients of `reproducible` are refused then
+/// (`software_error`).
+///
 /// Source: You and others, Large Batch Optimization for Deep Learning: Training BERT in 76 Minutes (2020),
 /// algorithm 2, where phi is the identity.
 class lamb : public adam {

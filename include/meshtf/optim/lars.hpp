@@ -56,6 +56,10 @@ MESHTF_COMPILE_WIDE(MESHTF_LARS)
 /// a whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or
 /// |g| is 0, the factor is `rate` alone. So it is for parameters that do not decay, of fewer than
 /// `decayed_rank` dimensions or as `treat` says.
+///
+/// With `shard_state` norms are added up by parts, so gradients of `reproducible` are refused then
+/// (`software_error`).
+///
 /// Source: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017), algorithm 1.
 class lars : public elementwise_steps<1> {
 public:

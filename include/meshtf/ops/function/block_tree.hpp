@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/plan/batch_blocks.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
@@ -17,6 +19,14 @@
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
+
+[[noreturn]] inline void throw_gradient_of_some_blocks(std::size_t parameter) {
+  throw software_error(
+      "reproducible expects gradients of the same parameters from each block, since processes exchange them, "
+      "got one of parameter " +
+      std::to_string(parameter + 1) +
+      " of the list from some blocks alone: let every block use it, times 0 where it must not count");
+}
 
 /// The sums of the gradients of a list, and of one number. A sum over 2^k neighbouring blocks is that over
 /// the first half and that over the second, added up; so which numbers are added, and which sums of them,
@@ -130,11 +140,8 @@ private:
     for (std::size_t i = 0; i < width_; ++i) {
       term earlier = detail::exchange(at(row, i), {});
       term& last   = terms_[i];
-      if (earlier.n == 0) continue;
-      if (last.n == 0) {
-        last = std::move(earlier);
-        continue;
-      }
+      if (earlier.n != last.n) throw_gradient_of_some_blocks(i);
+      if (last.n == 0) continue;
       with_type(last, [&]<class T>() {
         add(earlier.template sum<T>(), last.template sum<T>()->data(), last.n);
         last.template sum<T>() = std::move(earlier.template sum<T>());

@@ -47,9 +47,13 @@ constexpr unsigned writes_in(List const& list) {
   return n;
 }
 
+/// Gradients are added up over processes as whole arrays.
 template<class List>
-constexpr void expect_no_gradients(List const& list) {
-  list.for_each([](auto& w) {
+constexpr void expect_whole_without_gradients(List const& list) {
+  list.for_each([]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+    static_assert((split_over<L, shape<D...>> & joining_axes<typename L::mesh_type>) == 0,
+                  "meshtf: reproducible trains parameters that each process has whole: leave the dimensions "
+                  "of this one whole");
     if (w.slot().sum) throw_gradients_before();
   });
 }
@@ -87,7 +91,7 @@ constexpr auto sum_of_blocks(Machine& m, List const& list, F const& step, std::s
 
 template<class Blocks, class List, class F>
 constexpr auto joined_blocks(List const& list, F const& step, std::source_location at) {
-  expect_no_gradients(list);
+  expect_whole_without_gradients(list);
   unsigned const writes = writes_in(list);
   try {
     auto loss = sum_of_blocks<Blocks>(machine_of(list, "reproducible"), list, step, at);
@@ -130,8 +134,9 @@ constexpr auto joined_weights(List const& list, W const& weight, std::source_loc
 ///
 /// Errors: `rule_besides_batch` unless the layout splits the batch alone; those of `block_of`;
 /// `blocks_in_a_search`;
-/// `software_error` if a parameter has a gradient before, if the step writes a state of the list, and as
-/// `accumulate`.
+/// `software_error` if a parameter has a gradient before, if some blocks of a process give one to a parameter
+/// and others do not, if the step writes a state of the list, and as `accumulate`. A parameter of the list
+/// that is split over processes is refused when it is compiled.
 /// Sources: Uhl et al., KaMPIng (2024), for a tree that does not depend on the number of processes; Thakur et
 /// al. (2005), for recursive doubling.
 template<Dimension Batch, Dimension Block, class... Part, class F>
