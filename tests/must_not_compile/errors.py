@@ -40,7 +40,8 @@ groups = [
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp "
-     "ops/function/reproducible.hpp fused_keeps_reference.cpp fused_of_comparison.cpp fused_of_float.cpp fused_with_if.cpp"),
+     "ops/function/reproducible.hpp fused_keeps_reference.cpp fused_of_comparison.cpp fused_of_float.cpp "
+     "fused_sum_of_several.cpp fused_with_if.cpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/blocks_in_turn.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp optim/updates_in_backward.hpp "
      "adafactor_sharded.cpp copied_parameter.cpp early_sums_of_bfloat16.cpp second_backward.cpp step_of_a_model.cpp"),
@@ -62,6 +63,7 @@ meanings = {   # of the files without one
     "fused_keeps_reference.cpp": "The function of `fused` keeps a reference, which a tape may outlive; it may keep numbers.",
     "fused_of_comparison.cpp": "The function of `fused` returns a comparison, which is no number.",
     "fused_of_float.cpp": "The function of `fused` takes numbers of one type; it is called with batches and derivatives.",
+    "fused_sum_of_several.cpp": "The function of `fused_sum` returns several numbers; there is one sum.",
     "fused_with_if.cpp": "The function of `fused` asks whether a comparison holds, but it does so for each element.",
     "layout_named_while_undecided.cpp": "A program that is recorded has no layout yet, so it can't `reshard` to one that it names.",
     "local_of_a_dry_run.cpp": "A tensor under a dry layout has no elements, so `local()` has nothing to show.",

@@ -14,6 +14,7 @@
 #include <meshtf/ops/pointwise/expm1.hpp>
 #include <meshtf/ops/pointwise/function_of_two.hpp>
 #include <meshtf/ops/pointwise/fused.hpp>
+#include <meshtf/ops/pointwise/fused_function.hpp>
 #include <meshtf/ops/pointwise/gelu.hpp>
 #include <meshtf/ops/pointwise/gelu_erf.hpp>
 #include <meshtf/ops/pointwise/integer_division.hpp>

@@ -1,4 +1,4 @@
-// What the backward pass of a fused function will do, decided before it runs.
+// What the passes of a fused function will do, decided before they run.
 #pragma once
 
 #include <bit>
@@ -13,30 +13,53 @@ inline namespace v0 {
 
 namespace task {
 
-/// The gradients of a function of `K` operands, all in one pass: f(dz, x) returns one for each. The operands
-/// in the set `Rows` are rows that the others share; their gradients are summed over the rows, in the type
-/// that is computed with. With `OneSlope`, dz is one number for all elements.
-/// Arrays: dz, x..., a gradient for each operand, or nullptr where none is wanted.
-template<class F, Element T, std::size_t K, unsigned Rows, bool OneSlope>
+/// The `R` results of a function of `K` operands, all in one pass: f(x) returns an array of them. The
+/// operands in the set `Rows` are rows that the others share. Arrays: x..., then the results.
+template<class F, Element T, std::size_t K, std::size_t R, unsigned Rows>
+struct map_results {
+  using steps_type = bias_steps;
+  F f;
+
+  static constexpr meshtf::work work(bias_steps const& s) {
+    extent const rows = std::popcount(Rows);
+    return {.kind        = "elementwise",
+            .elementwise = s.all() * F::flops,
+            .bytes = ((extent{K} - rows + extent{R}) * s.all() + rows * s.allocated) * extent{sizeof(T)}};
+  }
+  template<class... A>
+  void compute(bias_steps const&, place_in_mesh const&, A*... arrays) const;
+};
+
+/// The gradients of a function of `K` operands with `R` results, all in one pass: f(dz, given, x) returns one
+/// for each operand. The operands in the set `Rows` are rows that the others share; their gradients are
+/// summed over the rows, in the type that is computed with. With `OneSlope`, each dz is one number for all
+/// elements.
+/// Arrays: dz for each result, or nullptr where none is given; x...; a gradient for each operand, or nullptr
+/// where none is wanted.
+template<class F, Element T, std::size_t K, std::size_t R, unsigned Rows, bool OneSlope>
 struct map_gradients {
   using steps_type = bias_steps;
   F f;
   unsigned wanted;  // the set of operands whose gradients are
+  unsigned given;   // the set of results that have one
 
-  constexpr unsigned options() const { return wanted; }
-  static constexpr map_gradients from_bits(unsigned bits) { return {F::of_zeros(), bits}; }
+  constexpr unsigned options() const { return wanted | given << K; }
+  static constexpr map_gradients from_bits(unsigned bits) {
+    return {F::of_zeros(), bits & ((1U << K) - 1), bits >> K};
+  }
 
   constexpr meshtf::work work(bias_steps const& s) const {
     constexpr auto count = [](unsigned set) { return extent{std::popcount(set)}; };
     extent const n       = s.all();
-    extent const whole   = (OneSlope ? 0 : 1) + extent{K} - count(Rows) + count(wanted & ~Rows);
-    return {.kind        = "elementwise",
-            .elementwise = n * (F::flops + count(wanted & Rows)),
-            .bytes       = (whole * n + count(Rows) * s.allocated + (OneSlope ? 1 : 0)) * extent{sizeof(T)} +
-                     count(wanted & Rows) * s.allocated * extent{sizeof(computed<T>)}};
+    extent const whole   = (OneSlope ? 0 : count(given)) + extent{K} - count(Rows) + count(wanted & ~Rows);
+    return {
+        .kind        = "elementwise",
+        .elementwise = n * (F::flops + count(wanted & Rows)),
+        .bytes = (whole * n + count(Rows) * s.allocated + (OneSlope ? count(given) : 0)) * extent{sizeof(T)} +
+                 count(wanted & Rows) * s.allocated * extent{sizeof(computed<T>)}};
   }
   template<class... A>
-  void compute(bias_steps const&, place_in_mesh const&, T const* dz, A*... arrays) const;
+  void compute(bias_steps const&, place_in_mesh const&, A*... arrays) const;
 };
 
 }  // namespace task

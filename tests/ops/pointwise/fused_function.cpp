@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto gated   = [](auto g, auto u) { return silu(g) * u; };
 constexpr auto blended = [](auto x, auto y, auto v) { return x + sigmoid(v) * (y - x); };
+constexpr auto several = [](auto x, auto b) { return std::tuple{silu(x) * b, x - 2 * b}; };
 constexpr auto chosen  = [](auto x, auto y) {
   return where(x > 0.5 && !(y < 0), 2 * x, where(x < y, y / (1 + x * x), -y));
 };
@@ -33,6 +34,16 @@ static_assert(!lambda<decltype([](auto x) { return x > 0; })>::returns);
 static_assert(!lambda<decltype([](auto) { return 1.0; })>::returns);
 static_assert(!lambda<decltype([](auto x) { return x > 0 ? x : 2 * x; })>::chooses);
 static_assert(!lambda<decltype([p = static_cast<double*>(nullptr)](auto x) { return *p * x; })>::keeps);
+
+// several results: numbers alone, of which `fused_sum` and `fused_max` take one
+static_assert(lambda<decltype(several), 2>::yes && lambda<decltype(several), 2>::in_tuple);
+static_assert(!lambda<decltype(gated), 2>::in_tuple);
+static_assert(fusion::function_of<decltype(several), 2>::results == 2);
+static_assert(fusion::function_of<decltype(several), 2>::steps<> == 7);
+static_assert(fusion::function_of<decltype([](auto x) { return std::array{x, x, x}; }), 1>::results == 3);
+static_assert(!lambda<decltype([](auto x) { return std::tuple{x, x > 0}; })>::returns);
+static_assert(!lambda<decltype([](auto) { return std::tuple<>{}; })>::returns);
+static_assert(std::same_as<decltype(fused(several, rejected{}, rejected{})), std::array<rejected, 2>>);
 
 // on which operands a value depends is part of its type
 static_assert(std::same_as<decltype(gated(fusion::dual<double, 1>{}, fusion::dual<double, 2>{})),
@@ -167,4 +178,60 @@ TEST_CASE("fused_sum and fused_max over all dimensions, and over some, also over
     return std::tuple{fused_sum<>(gated, x, b), fused_sum<hidden>(gated, x, b),
                       fused_max<batch>(gated, x, b)};
   });
+}
+
+TEST_CASE("fused with several results of literal numbers, of which one has no gradient") {
+  if (!on_one_process()) return;
+  auto const x = literal<quartet>({-2, -1, 0, 3});
+  auto const f = [](auto v) { return std::tuple{v * v, sqrt(v), 2 * v}; };
+
+  auto const [square_of, root, twice] = fused(f, x);
+  backward(sum(square_of) + sum(twice * twice));  // the root's derivative is NaN and infinite
+  CHECK(numbers_of(square_of) == list{4, 1, 0, 9});
+  CHECK(numbers_of(twice) == list{-4, -2, 0, 6});
+  CHECK(slopes_of(x) == list{-20, -10, 0, 30});
+}
+
+TEST_CASE("fused with several results: of one shape and of rows, one pass; of other shapes, a pass each") {
+  check_operation<shape<batch, in, hidden>, shape<in, hidden>>(
+      [](auto const& x, auto const& b) { return fused(several, x, b); });
+  under_two<shape<batch, hidden>, shape<batch>, shape<>>([](auto const& x, auto const& y, auto const& v) {
+    auto const [first, second, third] =
+        fused([](auto p, auto q, auto r) { return std::tuple{gated(p, q), p * r, q - r * p}; }, x, y, v);
+    return std::tuple{first, third};  // nobody uses the second
+  });
+}
+
+TEST_CASE("fused with several results has the bits of each alone") {
+  if (!on_one_process()) return;
+  auto& m = processes<single>();
+  parameter<float, alone, batch, in, hidden> x{m, normal{1}};
+  parameter<float, alone, hidden> b{m, normal{2}};
+  auto const [first, second] = fused(several, x, b);
+  same_bits(first, silu(x) * b);
+  same_bits(second, x - 2 * b);
+}
+
+TEST_CASE("fused of bfloat16 with several results rounds each once") {
+  if (!on_one_process()) return;
+  auto& m = processes<single>();
+  parameter<bfloat16, alone, batch, hidden> x{m};
+  parameter<bfloat16, alone, hidden> b{m};
+  x = random_normal<bfloat16, alone, batch, hidden>(m, {.seed = 1});
+  b = random_normal<bfloat16, alone, hidden>(m, {.seed = 2});
+
+  auto const [first, second] = fused(several, x, b);
+  backward(sum(cast<float>(first)) + sum(cast<float>(second)));
+  same_bits(first, cast<bfloat16>(fused(gated, cast<float>(x), cast<float>(b))));
+  same_bits(second, cast<bfloat16>(cast<float>(x) - 2 * cast<float>(b)));
+  auto const v = cast<double>(x);
+  auto const s = sigmoid(v);
+  auto const g = (s + v * s * (1 - s)) * cast<double>(b) + 1;
+  for (extent i = 0; i < g.size; ++i)
+    CHECK(std::abs(static_cast<double>(gradient(x).local_terms().data()[i]) - g.data()[i]) <=
+          std::abs(g.data()[i]) / 256 + 1e-6);
+  auto const h = sum<batch>(silu(v)) - 2.0 * batch::size;
+  for (extent i = 0; i < h.size; ++i)
+    CHECK(std::abs(static_cast<double>(gradient(b).local_terms().data()[i]) - h.data()[i]) <=
+          std::abs(h.data()[i]) / 256 + 1e-5);
 }

@@ -2,138 +2,17 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <meshtf/ops/pointwise/dual_functions.hpp>
+#include <meshtf/ops/pointwise/fused_function.hpp>
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/plan/fused_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace fusion {
-
-/// A function of `K` elements as `fused` calls it.
-template<class F, std::size_t K>
-struct function_of {
-  static constexpr unsigned all = (1U << K) - 1;
-
-  /// The function with zeros in place of the numbers that it keeps: its price does not depend on these.
-  static constexpr F of_zeros() { return std::bit_cast<F>(std::array<std::byte, sizeof(F)>{}); }
-
-  /// f of the elements `x`, with its derivatives by the operands in the set `Seeds`.
-  template<unsigned Seeds, class V>
-  [[gnu::always_inline]] static constexpr auto call(F const& f, std::array<V, K> const& x) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-      return f(operand<Seeds, I>(x[I])...);
-    }(std::make_index_sequence<K>{});
-  }
-
-  /// What f and its derivatives by `Seeds` do.
-  template<unsigned Seeds>
-  static consteval counter count() {
-    counter c;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_cast<void>(call<Seeds>(of_zeros(), std::array{(static_cast<void>(I), counted{&c})...}));
-    }(std::make_index_sequence<K>{});
-    return c;
-  }
-  /// Their arithmetic steps.
-  template<unsigned Seeds = 0>
-  static constexpr extent steps = count<Seeds>().steps;
-
-private:
-  template<unsigned Seeds, std::size_t I, class V>
-  [[gnu::always_inline]] static constexpr auto operand(V const& v) {
-    if constexpr ((Seeds >> I & 1U) != 0) return dual<V, 1U << I>{v, {V(1)}};
-    else return dual<V, 0>{v, {}};
-  }
-};
-
-/// Whether all that the function keeps are numbers. A price needs no others, and the tape keeps the function
-/// until `backward`, when what a reference refers to may be gone.
-template<class F>
-concept KeepsNumbers = std::is_trivially_copyable_v<F> && requires {
-  typename std::bool_constant<(static_cast<void>(function_of<F, 1>::of_zeros()), true)>;
-};
-
-/// f of elements.
-template<class F, std::size_t K>
-struct value_of : function::of_elements<function_of<F, K>::template steps<>> {
-  [[no_unique_address]] F f;
-
-  constexpr explicit value_of(F const& g) : f(g) {}
-  template<class V, class... More>
-  constexpr V operator()(V const& x, More const&... more) const {
-    return function_of<F, K>::template call<0>(f, std::array{x, more...}).value;
-  }
-};
-
-/// dz times the derivative of f by operand number `I`.
-template<std::size_t I, class F, std::size_t K>
-struct gradient_by : function::of_elements<function_of<F, K>::template steps<1U << I> + 1> {
-  [[no_unique_address]] F f;
-
-  constexpr explicit gradient_by(F const& g) : f(g) {}
-  template<class V, class... X>
-  constexpr V operator()(V const& dz, X const&... x) const {
-    auto const z = function_of<F, K>::template call<1U << I>(f, std::array{x...});
-    return z.template contribution<I>(dz);
-  }
-};
-
-/// The same by each operand, in an array.
-template<class F, std::size_t K>
-struct gradients_of
-    : function::of_elements<function_of<F, K>::template steps<function_of<F, K>::all> + extent{K}> {
-  [[no_unique_address]] F f;
-
-  constexpr explicit gradients_of(F const& g) : f(g) {}
-  static constexpr gradients_of of_zeros() { return gradients_of{function_of<F, K>::of_zeros()}; }
-
-  template<class V>
-  [[gnu::always_inline]] constexpr std::array<V, K> operator()(V const& dz, std::array<V, K> const& x) const {
-    auto const z = function_of<F, K>::template call<function_of<F, K>::all>(f, x);
-    return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) __attribute__((always_inline)) {
-      return std::array<V, K>{z.template contribution<I>(dz)...};
-    }(std::make_integer_sequence<unsigned, static_cast<unsigned>(K)>{});
-  }
-};
-
-/// Whether f can be fused: it `takes` one `auto` for each operand, `returns` one number made of them, `keeps`
-/// numbers alone, and `chooses` without an `if`.
-template<class F, std::size_t K>
-struct can_be_fused {
-  template<std::size_t>
-  using number = dual<counted, 0>;
-  template<std::size_t... I>
-  static consteval bool is_called(std::index_sequence<I...>) {
-    return std::is_invocable_v<F const&, number<I>...>;
-  }
-  template<std::size_t... I>
-  static consteval bool is_number(std::index_sequence<I...>) {
-    return is_dual<std::invoke_result_t<F const&, number<I>...>>;
-  }
-  static constexpr bool takes = is_called(std::make_index_sequence<K>{});
-
-  // what follows from an objection is no other
-  static constexpr bool returns = [] {
-    if constexpr (takes) return is_number(std::make_index_sequence<K>{});
-    else return true;
-  }();
-  static constexpr bool keeps   = !takes || !returns || KeepsNumbers<F>;
-  static constexpr bool chooses = [] {
-    if constexpr (takes && returns && keeps) return !function_of<F, K>::template count<0>().decides;
-    else return true;
-  }();
-  static constexpr bool yes = takes && returns && keeps && chooses;
-};
-
-}  // namespace fusion
 
 namespace detail {
 
@@ -162,39 +41,151 @@ constexpr void contribute_made(Machine& m, X const& x, Handle made, axis_set unr
   else contribute(x, each<T, S>(function::identity{}, g), unreduced);
 }
 
-/// All gradients of f in one pass; those that nobody wants are not stored.
-template<bool OneSlope, class Plan, class F, class DZ, class... X>
-constexpr void pull_back_in_one_pass(F const& f, DZ const& dz, kept<X> const&... x) {
+/// All gradients of f in one pass, from those of the results in the set `given`; those that nobody wants are
+/// not stored.
+template<bool OneSlope, class Plan, class F, std::size_t R, class DZ, class... X>
+constexpr void pull_back_in_one_pass(F const& f, unsigned given, std::array<DZ const*, R> const& dz,
+                                     kept<X> const&... x) {
   constexpr auto K = sizeof...(X);
   using T          = typename DZ::element_type;
   using L          = typename DZ::layout_type;
   using gradients  = fusion::gradients_of<F, K>;
-  auto& m          = dz.machine();
+  auto& m          = dz[0]->machine();
   unsigned wanted  = 0;
   unsigned next    = 1;
   ((wanted |= x.needs_gradient() ? next : 0U, next <<= 1), ...);
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
+  [&]<std::size_t... I, std::size_t... Q>(std::index_sequence<I...>, std::index_sequence<Q...>) {
     constexpr auto is_row = [](std::size_t k) { return (Plan::rows >> k & 1U) != 0; };
     std::tuple made{gradient_array<std::conditional_t<is_row(I), computed<T>, T>, L, typename X::shape_type>(
         m, x.needs_gradient())...};
-    m.run(task::map_gradients<gradients, T, K, Plan::rows, OneSlope>{gradients{f}, wanted}, Plan::steps,
-          dz.data(), x.value().data()..., elements_or_none(std::get<I>(made))...);
+    m.run(task::map_gradients<gradients, T, K, R, Plan::rows, OneSlope>{gradients{f}, wanted, given},
+          Plan::steps, elements_or_none(dz[Q]->handle())..., x.value().data()...,
+          elements_or_none(std::get<I>(made))...);
     (contribute_made<L, typename X::shape_type>(m, x.target(), std::move(std::get<I>(made)),
                                                 is_row(I) ? Plan::unreduced : axis_set{0}),
      ...);
-  }(std::index_sequence_for<X...>{});
+  }(std::index_sequence_for<X...>{}, std::make_index_sequence<R>{});
 }
 
-/// A pass for each gradient that is wanted.
-template<class F, class DZ, class... X>
+/// A pass for each gradient that is wanted, of result number `Q`.
+template<std::size_t Q, class F, class DZ, class... X>
 constexpr void pull_back_each(F const& f, DZ const& dz, kept<X> const&... x) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto const pull = [&]<std::size_t J>(std::integral_constant<std::size_t, J>, auto const& to) {
       if (to.needs_gradient())
-        pull_back(to.target(), 0, fusion::gradient_by<J, F, sizeof...(X)>{f}, dz, x.value()...);
+        pull_back(to.target(), 0, fusion::gradient_by<J, F, sizeof...(X), Q>{f}, dz, x.value()...);
     };
     (pull(std::integral_constant<std::size_t, I>{}, x), ...);
   }(std::index_sequence_for<X...>{});
+}
+
+/// An operation with several results on the tape. `pull(given, dz)` gets the set of results that were used,
+/// and their gradients, finished. (Tuples and no arrays: g++ 12 miscounts handles in arrays in constant
+/// evaluation.)
+template<class F, class... Z>
+struct recorded_results : tape_entry {
+  std::tuple<Z...> z;
+  F pull;
+
+  static constexpr void destroy_this(tape_entry* e) {
+    auto* const me = static_cast<recorded_results*>(e);
+    std::apply([](Z const&... one) { ((one.slot().consumed = true), ...); }, me->z);
+    std::get<0>(me->z).machine().destroy(me);
+  }
+  template<class One>
+  static constexpr One gradient_of(One const& z) {
+    auto& slot = z.slot();
+    One dz{z.machine(), std::move(slot.sum)};
+    if (dz.handle()) finish_in_place(dz, slot.unreduced, slot.why);
+    return dz;
+  }
+  static constexpr void run_backward(tape_entry* e) {
+    auto* const me = static_cast<recorded_results*>(e);
+    unsigned given = 0;
+    unsigned next  = 1;
+    std::apply([&](Z const&... one) { ((given |= one.slot().sum ? next : 0U, next <<= 1), ...); }, me->z);
+    if (given == 0) return;
+    std::apply(
+        [&](Z const&... one) {
+          std::tuple<Z...> const dz{gradient_of(one)...};
+          std::apply([&](Z const&... each) { me->pull(given, std::array{&each...}); }, dz);
+        },
+        me->z);
+  }
+};
+
+/// As `record` of one result.
+template<class F, class... Z>
+constexpr void record_results(F pull, Z&... z) {
+  using entry = recorded_results<F, Z...>;
+  auto& m     = std::get<0>(std::tie(z...)).machine();
+  (z.need_gradient(false), ...);
+  if (m.keeps_tape())
+    m.put_on_tape(m.template create<entry>(tape_entry{entry::run_backward, entry::destroy_this},
+                                           std::tuple<Z...>{z.without_value()...}, std::move(pull)));
+  else ((z.slot().consumed = true), ...);
+}
+
+/// `Z`, whatever its number.
+template<std::size_t, class Z>
+using result_as = Z;
+
+/// The results of f(x...), each of shape `Out`, in a tuple.
+template<class Plan, class Out, class F, class First, class... Rest>
+constexpr auto results_of_fused(F const& f, First const& x, Rest const&... rest) {
+  using T          = typename First::element_type;
+  using Z          = tensor_of<T, typename First::layout_type, Out>;
+  constexpr auto K = 1 + sizeof...(Rest);
+  constexpr auto R = fusion::function_of<F, K>::results;
+  auto& m          = x.machine();
+  if constexpr (sizeof...(rest) > 0) expect_one_mesh(m, rest.machine()...);
+  return [&]<std::size_t... Q>(std::index_sequence<Q...>) {
+    if constexpr (Plan::one_pass) {
+      using values = fusion::values_of<F, K>;
+      std::tuple<result_as<Q, Z>...> z{result_as<Q, Z>::uninitialised(m)...};
+      m.run(task::map_results<values, T, K, R, Plan::rows>{values{f}}, Plan::steps, x.data(), rest.data()...,
+            std::get<Q>(z).data()...);
+      return z;
+    } else {
+      return std::tuple{each<T, Out>(fusion::value_of<F, K, Q>{f}, x, rest...)...};
+    }
+  }(std::make_index_sequence<R>{});
+}
+
+/// `fused` of a function with one result.
+template<class Plan, class Out, class F, class First, class... Rest>
+constexpr auto fused_result(F const& f, First const& x, Rest const&... rest) {
+  auto z = each<typename First::element_type, Out>(fusion::value_of<F, 1 + sizeof...(Rest)>{f}, x, rest...);
+  if (wants_gradient(x, rest...))
+    record(z, [f, x = keep(x), ... rest = keep(rest)](auto const& dz) {
+      if constexpr (Plan::one_pass) pull_back_in_one_pass<false, Plan>(f, 1, std::array{&dz}, x, rest...);
+      else pull_back_each<0>(f, dz, x, rest...);
+    });
+  return z;
+}
+
+/// `fused` of a function with several results.
+template<class Plan, class Out, class F, class... X>
+constexpr auto fused_results(F const& f, X const&... x) {
+  auto z = results_of_fused<Plan, Out>(f, x...);
+  if (wants_gradient(x...)) {
+    auto const pull = [f, ... x = keep(x)](unsigned given, auto const& dz) {
+      if constexpr (Plan::one_pass) pull_back_in_one_pass<false, Plan>(f, given, dz, x...);
+      else
+        [&]<std::size_t... Q>(std::index_sequence<Q...>) {
+          (((given >> Q & 1U) != 0 ? pull_back_each<Q>(f, *dz[Q], x...) : void()), ...);
+        }(std::make_index_sequence<fusion::function_of<F, sizeof...(X)>::results>{});
+    };
+    std::apply([&](auto&... one) { record_results(pull, one...); }, z);
+  }
+  return z;
+}
+
+/// In the place of what an objection has refused.
+template<class F, std::size_t K>
+constexpr auto refused_results() {
+  if constexpr (fusion::ReturnsTuple<F, K>) return std::array<rejected, fusion::function_of<F, K>::results>{};
+  else return rejected{};
 }
 
 }  // namespace detail
@@ -206,6 +197,12 @@ constexpr void pull_back_each(F const& f, DZ const& dz, kept<X> const&... x) {
 ///
 ///     auto y = fused([](auto gate, auto up) { return silu(gate) * up; }, gate, up);
 ///     auto z = fused([](auto x) { return where(x > 0, x, 0.1 * x); }, x);
+///
+/// A function that returns a tuple or an array of numbers has several results: `fused` returns a tuple of
+/// tensors, each with all dimensions of the operands, made in one pass, and the gradients are made in one
+/// pass from those of all results that are used.
+///
+///     auto [mean, spread] = fused([](auto x, auto y) { return std::tuple{(x + y) / 2, abs(x - y)}; }, x, y);
 ///
 /// The compiler finds the derivatives (forward mode, core/dual.hpp); a function of the library
 /// contributes its own. The gradients of all operands are made in one pass too, which computes f again, if
@@ -238,28 +235,29 @@ constexpr auto fused(F const& f, X const& x, Rest const&... rest) {
   static_assert(accepted<whole>, "meshtf: fused needs a finished value: write fused(f, finish(x))");
   static_assert(accepted<verdict>, "meshtf: fused can't join these operands");
   static_assert(takes, "meshtf: fused's function takes one auto for each operand: [](auto x, auto y)");
-  static_assert(returns, "meshtf: fused's function returns one number that it makes of its operands");
+  static_assert(
+      returns,
+      "meshtf: fused's function returns one number that it makes of its operands, or a tuple of such");
   static_assert(keeps, "meshtf: fused's function keeps numbers by value: [rate], not [&rate]");
   static_assert(chooses, "meshtf: fused's function decides for each element: where(x > 0, a, b)");
   if constexpr (!accepted<first_objection<whole, verdict>> || !FloatingElement<T> || !lambda::yes) {
-    return detail::rejected{};
+    return detail::refused_results<F, K>();
   } else {
     using out  = broadcast_shape<detail::shape_in<X>, detail::shape_in<Rest>...>;
     using plan = fused_plan<actual<L>, out, detail::shape_in<X>, detail::shape_in<Rest>...>;
     detail::local_terms(x).machine().begin_operation("fused");
-    auto z =
-        detail::each<T, out>(fusion::value_of<F, K>{f}, detail::local_terms(x), detail::local_terms(rest)...);
-    if (detail::wants_gradient(detail::local_terms(x), detail::local_terms(rest)...))
-      detail::record(z, [f, x = detail::keep(detail::local_terms(x)),
-                         ... rest = detail::keep(detail::local_terms(rest))](auto const& dz) {
-        if constexpr (plan::one_pass) detail::pull_back_in_one_pass<false, plan>(f, dz, x, rest...);
-        else detail::pull_back_each(f, dz, x, rest...);
-      });
-    return z;
+    if constexpr (lambda::in_tuple)
+      return detail::fused_results<plan, out>(f, detail::local_terms(x), detail::local_terms(rest)...);
+    else return detail::fused_result<plan, out>(f, detail::local_terms(x), detail::local_terms(rest)...);
   }
 }
 
 MESHTF_ACCEPT_REJECTED(fused)
+template<class F, class... X>
+  requires detail::AnyRejected<X...> && fusion::ReturnsTuple<F, sizeof...(X)>
+constexpr auto fused(F const&, X const&...) {
+  return detail::refused_results<F, sizeof...(X)>();
+}
 
 }  // namespace v0
 }  // namespace meshtf

@@ -47,8 +47,9 @@ struct reduction_of<Most, F, shape<Along...>, X, Rest...> {
       detail::operands_fit<X, Rest>...,
       elementwise_verdict<layout, detail::shape_in<X>, detail::shape_in<Rest>...>,
       reduce_verdict<layout, dims, Along...>>;
+  static constexpr bool one      = !can_be_fused<F, operands>::in_tuple;
   static constexpr bool function = can_be_fused<F, operands>::yes && FloatingElement<detail::element_in<X>>;
-  static constexpr bool yes      = accepted<first_objection<whole, verdict>> && function;
+  static constexpr bool yes      = accepted<first_objection<whole, verdict>> && one && function;
 };
 
 }  // namespace fusion
@@ -64,9 +65,11 @@ struct reduction_of<Most, F, shape<Along...>, X, Rest...> {
 template<Dimension... Along, class F, detail::Operand X, detail::Operand... Rest>
   requires(!detail::Operand<F>)
 constexpr auto fused_sum(F const& f, X const& x, Rest const&... rest) {
-  using as = fusion::reduction_of<detail::max_mapped, F, shape<Along...>, X, Rest...>;
+  using as           = fusion::reduction_of<detail::max_mapped, F, shape<Along...>, X, Rest...>;
+  constexpr bool one = as::one;  // by name, for clang's words
   static_assert(accepted<typename as::whole>, "meshtf: fused_sum needs finished values: finish(x)");
   static_assert(accepted<typename as::verdict>, "meshtf: fused_sum can't join or add up these operands");
+  static_assert(one, "meshtf: fused_sum's function returns one number, no tuple of several");
   static_assert(as::function, "meshtf: fused_sum can't take this function: fused(f, x...) says why");
   if constexpr (!as::yes) {
     return detail::rejected{};
@@ -79,8 +82,8 @@ constexpr auto fused_sum(F const& f, X const& x, Rest const&... rest) {
       detail::record(z, [f, x = detail::keep(detail::local_terms(x)),
                          ... rest = detail::keep(detail::local_terms(rest))](auto const& dz) {
         if constexpr (plan::one_pass && std::is_same_v<typename as::out, shape<>>)
-          detail::pull_back_in_one_pass<true, plan>(f, dz, x, rest...);
-        else detail::pull_back_each(f, dz, x, rest...);
+          detail::pull_back_in_one_pass<true, plan>(f, 1, std::array{&dz}, x, rest...);
+        else detail::pull_back_each<0>(f, dz, x, rest...);
       });
     return z;
   }
@@ -93,9 +96,11 @@ constexpr auto fused_sum(F const& f, X const& x, Rest const&... rest) {
 template<Dimension... Along, class F, detail::Operand X, detail::Operand... Rest>
   requires(!detail::Operand<F>)
 constexpr auto fused_max(F const& f, X const& x, Rest const&... rest) {
-  using as = fusion::reduction_of<detail::max_mapped - 1, F, shape<Along...>, X, Rest...>;
+  using as           = fusion::reduction_of<detail::max_mapped - 1, F, shape<Along...>, X, Rest...>;
+  constexpr bool one = as::one;  // by name, for clang's words
   static_assert(accepted<typename as::whole>, "meshtf: fused_max needs finished values: finish(x)");
   static_assert(accepted<typename as::verdict>, "meshtf: fused_max can't join or compare these operands");
+  static_assert(one, "meshtf: fused_max's function returns one number, no tuple of several");
   static_assert(as::function, "meshtf: fused_max can't take this function: fused(f, x...) says why");
   if constexpr (!as::yes) {
     return detail::rejected{};
