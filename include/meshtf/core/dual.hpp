@@ -28,21 +28,16 @@ namespace fusion {
 /// numbers.
 template<class V>
 [[gnu::always_inline]] constexpr V rounded_now(V v) {
-#if defined(__GNUC__) && !defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#ifdef __x86_64__
-#define MESHTF_ANY_REGISTER "+v"
-#else
-#define MESHTF_ANY_REGISTER "+w"
-#endif
+#if __has_builtin(__builtin_assoc_barrier)
+  // not an empty asm statement, which would be computed also where nothing needs it
   if (!std::is_constant_evaluated()) {
     if constexpr (requires {
                     typename V::arch_type;
                     v.data;
                   })
-      asm("" : MESHTF_ANY_REGISTER(v.data));
-    else if constexpr (std::is_floating_point_v<V>) asm("" : MESHTF_ANY_REGISTER(v));
+      v.data = __builtin_assoc_barrier(v.data);
+    else if constexpr (std::is_floating_point_v<V>) v = __builtin_assoc_barrier(v);
   }
-#undef MESHTF_ANY_REGISTER
 #endif
   return v;
 }

@@ -74,10 +74,12 @@ template<std::size_t Q, bool OneSlope, class V, class T, std::size_t K, std::siz
 /// One block of rows, on the thread that calls it: four rows at a time, as `map_rows_and_sum`.
 template<class F, std::size_t K, unsigned Rows, bool OneSlope, std::size_t R, class T>
 void map_some_gradients(extent rows, extent begin, extent end, extent stride, F const& f, unsigned given,
-                        fused_arrays<T, K, R> const& a) {
-  using lanes             = fused_lanes<computed<T>>;
-  using batch             = typename lanes::batch;
-  auto const each_operand = [](auto const& g) __attribute__((always_inline)) {
+                        fused_arrays<T, K, R> const& arrays) {
+  using lanes = fused_lanes<computed<T>>;
+  using batch = typename lanes::batch;
+  // a copy, whose pointers stay in registers: g++ takes it that a store of a batch may change the original
+  fused_arrays<T, K, R> const a = arrays;
+  auto const each_operand       = [](auto const& g) __attribute__((always_inline)) {
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
       (g(std::integral_constant<std::size_t, I>{}), ...);
     }(std::make_index_sequence<K>{});
