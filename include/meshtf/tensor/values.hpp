@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <meshtf/tensor/operation.hpp>
+#include <meshtf/tensor/spilled.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -66,6 +67,15 @@ constexpr Z map_values(F const& f, Z const& z) {
   return std::apply([](auto&&... value) { return Z{std::move(value)...}; }, map_values(f, z.values()));
 }
 
+/// The tape keeps these values, if they are any: inside `spill` they leave with what else it keeps.
+template<class X>
+constexpr void note_values_for_spilling(X const& x) {
+  if constexpr (Operand<X>) note_for_spilling(local_terms(x));
+  else if constexpr (HasValues<X>) note_values_for_spilling(x.values());
+  else if constexpr (requires { std::get<0>(x); })
+    std::apply([](auto const&... value) { (note_values_for_spilling(value), ...); }, x);
+}
+
 /// An argument of a function that will be called again: of a tensor its elements, in the version that they
 /// have now, and its slot.
 template<class T, class L, class... D>
@@ -75,6 +85,7 @@ constexpr auto kept_argument(tensor<T, L, D...> const& x) {
 template<class X>
   requires(!Tensor<X>)
 constexpr X kept_argument(X const& x) {
+  note_values_for_spilling(x);
   return x;
 }
 /// The argument as the function sees it. Parameters are tensors.

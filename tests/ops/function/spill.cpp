@@ -36,8 +36,8 @@ struct recomputed : spilled {
   }
 };
 
-template<class How, class L>
-inline constexpr cost_summary bill_of{dry_run<L>(shown_to<training<How>>{})};
+template<class How, class L, template<class> class Program = training>
+inline constexpr cost_summary bill_of{dry_run<L>(shown_to<Program<How>>{})};
 
 // all three values of a block leave, and those of the first three come back
 template<class L>
@@ -80,6 +80,47 @@ struct deep {
 static_assert(dry_run<deep, alone>(9).peak_bytes() == dry_run<deep, alone>(5).peak_bytes());
 static_assert(dry_run<deep, alone>(9).bytes_spilled() > dry_run<deep, alone>(5).bytes_spilled());
 
+/// Functions of several values that are recomputed inside of spilled ones: what the tape keeps of them are
+/// their arguments, in a tuple, in a struct that names its values, and as a partial sum.
+template<class X>
+struct two_values {
+  X first;
+  X second;
+  constexpr auto values() const { return std::tuple{first, second}; }
+};
+
+template<class How>
+struct of_several {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
+    How::prepare(m);
+    parameter<double, L, batch, hidden> x{m, normal{1}};
+    parameter<double, L, hidden, out> w{m, normal{2}};
+    auto const named = How::call(
+        [](auto const& a) {
+          auto const y = square(a);
+          return two_values<std::remove_cvref_t<decltype(y)>>{y, tanh(y)};
+        },
+        tanh(x));
+    auto const several = How::call(
+        [&w](auto const& two) {
+          return std::tuple{two.first * two.second, partial_einsum<batch, out>(exp(two.second), w)};
+        },
+        named);
+    auto const z = How::call([](auto const& a) { return square(std::get<0>(a)); }, several);
+    auto const p = How::call([](auto const& a, double b) { return b * a; }, std::get<1>(several), 2.0);
+    auto const q = How::call([](auto const& a) { return exp(a); }, finish(p));
+    see(z);
+    backward(sum(z) + sum(q));
+    see(finish(gradient(x)));
+    see(finish(gradient(w)));
+  }
+};
+
+// each of these arguments leaves, and all but that of the last function, which is still leaving, come back
+static_assert(bill_of<spilled_arguments, alone, of_several>.spilled ==
+              extent{sizeof(double)} * (2 * 4 * batch::size * hidden::size + 3 * batch::size * out::size));
+
 }  // namespace
 
 TEST_CASE("spill of literal numbers: the function, and its gradient") {
@@ -102,6 +143,7 @@ TEST_CASE("spill of tuples, partial sums, images of parameters, models, and with
 TEST_CASE("spill of what is recomputed, and what is recomputed of spill") {
   compare_bits<training, spilled_arguments>();
   compare_bits<training, recomputed>();
+  check_same_bits<of_several, spilled_arguments>();
 }
 
 namespace {
