@@ -5,25 +5,36 @@
 // The model of small_language_model.hpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
 // variant a run, so that the resident memory is its own:
 //
-//     for v in kept recomputed spilled halves {spilled,halves,recomputed}+{state,backward}; do
+//     for v in kept recomputed spilled halves {spilled,halves}+state
+//         {spilled,halves,parts,recomputed,recomputed_halves}+backward; do
 //       build/release/benchmarks/beyond_memory --only $v --rounds 10; done
 //
-// Each prints the promised peak, the resident memory, the seconds of a step, the bytes to the file and back,
-// the seconds waited, and the last loss, whose digits are equal. `--only file` prints the rates of the file.
+// Each prints the promised peak, the resident memory (and what of it the process had before it made its first
+// array: libraries, MPI, the program), the seconds of a step and those of the processor, the bytes to the
+// file and back, the seconds waited, and the last loss, whose digits are equal. `--only file` prints the
+// rates of the file.
 #include "setting.hpp"
 #include "small_language_model.hpp"
 #include "timing.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
-/// What is done with a block: `halves` spills attention and feed-forward one by one.
-enum class held { kept, recomputed, spilled, halves };
+/// What is done with a block. `halves` spills attention and feed-forward one by one; `parts` spills the
+/// feed-forward in two, and recomputes the second, the gelu and the product that follows it. What is
+/// recomputed has its arguments in the file where parameters are updated in the backward pass.
+enum class held { kept, recomputed, spilled, halves, parts, recomputed_halves };
 
 /// When and where the optimizer works.
 enum class updates { after, state_in_file, in_backward };
@@ -43,21 +54,14 @@ struct training : random_language_model<L, batch, base> {
   }
 
   constexpr auto step() {
-    auto const& model_ = this->net;
-    auto r             = block(0, model_.positions(model_.tokens(this->ids)));
-    for (std::size_t i = 1; i < model_.blocks.size(); ++i) {
-      auto next = block(i, r);
-      r         = std::move(next);
-    }
-    auto const last = model_.norm(r.stream, r.branch);
-    auto loss = mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), this->targets));
+    auto result = loss();
     if (in_backward) {
-      backward(loss, this->opt, parameters(this->net));
+      backward(result, this->opt, parameters(this->net));
     } else {
-      backward(loss);
+      backward(result);
       this->opt.step(parameters(this->net));
     }
-    return loss;
+    return result;
   }
 
 private:
@@ -74,6 +78,22 @@ private:
   static constexpr auto normed(auto const& norm, X const& x) {
     return first<X>{x, norm(x)};
   }
+  /// A function of its own, so that no variable holds what the backward pass is done with.
+  constexpr auto loss() const {
+    auto const& model_ = this->net;
+    auto r             = block(0, model_.positions(model_.tokens(this->ids)));
+    for (std::size_t i = 1; i < model_.blocks.size(); ++i) {
+      auto next = block(i, r);
+      r         = std::move(next);
+    }
+    auto const last = model_.norm(r.stream, r.branch);
+    return mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), this->targets));
+  }
+  /// f(x), recomputed, with x in the file.
+  template<class F>
+  static constexpr auto recompute_from_file(F const& f, auto const& x) {
+    return spill([&f](auto const& y) { return recompute(f, y); }, x);
+  }
   constexpr auto block(std::size_t i, auto const& x) const {
     auto const& b     = this->net.blocks[i];
     auto const whole  = [&b](auto const& before) { return b(before); };
@@ -86,12 +106,26 @@ private:
       return meshtf::nn::detail::residual_of(std::move(r.sum), b.feed(r.norm));
     };
     switch (blocks) {
-      case held::recomputed: return recompute(whole, x);
+      case held::recomputed:
+        if (in_backward) return recompute_from_file(whole, x);
+        return recompute(whole, x);
       case held::spilled: return spill(whole, x);
       case held::halves: return spill(feed, spill(attend, x));
+      case held::recomputed_halves: return recompute_from_file(feed, recompute_from_file(attend, x));
+      case held::parts: return fed_in_parts(b, spill(attend, x));
       case held::kept: break;
     }
     return whole(x);
+  }
+  template<class X>
+  static constexpr auto fed_in_parts(auto const& b, meshtf::nn::residual<X> const& x) {
+    auto const up = [&b](auto const& before) {
+      auto r = normed(b.norm2, before);
+      return std::tuple{std::move(r.sum), b.feed.up.without_bias(r.norm)};
+    };
+    auto const down     = [&b](auto const& y) { return b.feed.down(bias_gelu(y, b.feed.up.bias)); };
+    auto [stream, wide] = spill(up, x);
+    return meshtf::nn::detail::residual_of(std::move(stream), recompute_from_file(down, wide));
   }
 };
 
@@ -100,25 +134,46 @@ struct variant {
   held blocks;
   updates when;
 };
-constexpr std::array variants{variant{"kept", held::kept, updates::after},
-                              variant{"recomputed", held::recomputed, updates::after},
-                              variant{"spilled", held::spilled, updates::after},
-                              variant{"halves", held::halves, updates::after},
-                              variant{"spilled+state", held::spilled, updates::state_in_file},
-                              variant{"halves+state", held::halves, updates::state_in_file},
-                              variant{"recomputed+state", held::recomputed, updates::state_in_file},
-                              variant{"spilled+backward", held::spilled, updates::in_backward},
-                              variant{"halves+backward", held::halves, updates::in_backward},
-                              variant{"recomputed+backward", held::recomputed, updates::in_backward}};
+constexpr std::array variants{
+    variant{"kept", held::kept, updates::after},
+    variant{"recomputed", held::recomputed, updates::after},
+    variant{"spilled", held::spilled, updates::after},
+    variant{"halves", held::halves, updates::after},
+    variant{"spilled+state", held::spilled, updates::state_in_file},
+    variant{"halves+state", held::halves, updates::state_in_file},
+    variant{"spilled+backward", held::spilled, updates::in_backward},
+    variant{"halves+backward", held::halves, updates::in_backward},
+    variant{"parts+backward", held::parts, updates::in_backward},
+    variant{"recomputed+backward", held::recomputed, updates::in_backward},
+    variant{"recomputed_halves+backward", held::recomputed_halves, updates::in_backward}};
 
 template<std::size_t I>
 constexpr auto price = meshtf::dry_run<training, alone>(variants[I].blocks, variants[I].when);
+
+/// Bytes of this process in memory now.
+double resident() {
+  std::ifstream pages{"/proc/self/statm"};
+  long all   = 0;
+  long there = 0;
+  pages >> all >> there;
+  return static_cast<double>(there) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+/// Seconds of the processor, of all threads of this process.
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  auto const seconds = [](timeval const& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 template<std::size_t I>
 void measure(bench::options const& options) {
   if (options.only != variants[I].name) return;
   static constexpr auto const& promised = price<I>;
   meshtf::process_mesh<meshtf::mesh<>> m{MPI_COMM_WORLD};
+  double const before = resident();
   training<alone> program{m, variants[I].blocks, variants[I].when};
   auto const counted = meshtf::recorded<alone>(m, [&]<class L>(auto&) { program.step(); });
   if (counted.peak_bytes() != promised.peak_bytes() || counted.bytes_spilled() != promised.bytes_spilled())
@@ -126,6 +181,7 @@ void measure(bench::options const& options) {
   program.step();
   int const blocks    = m.memory().blocks();
   double const waited = m.seconds_waited_for_file();
+  double const used   = processor_seconds();
   std::vector<double> seconds;
   double loss = 0;
   for (int i = 0; i < options.rounds; ++i) {
@@ -137,13 +193,13 @@ void measure(bench::options const& options) {
     throw meshtf::software_error("expected no new memory in a steady step, got some");
   auto const megabytes = [](auto bytes) { return 1e-6 * static_cast<double>(bytes); };
   std::printf(
-      "%-19s peak %6.1f MB (1/%.2f), resident %6.1f MB, step %.3f s (fastest %.3f), spilled %6.1f MB, waited "
-      "%.3f s, loss %.7f\n",
+      "%-26s peak %6.1f MB (1/%.2f), resident %6.1f MB (%.1f before), step %.3f s (fastest %.3f, "
+      "processor %.3f), spilled %6.1f MB, waited %.3f s, loss %.7f\n",
       variants[I].name, megabytes(promised.peak_bytes()),
       static_cast<double>(price<0>.peak_bytes()) / static_cast<double>(promised.peak_bytes()),
-      megabytes(bench::peak_resident()), bench::quantile(seconds, 0.5),
-      *std::min_element(seconds.begin(), seconds.end()), megabytes(promised.bytes_spilled()),
-      (m.seconds_waited_for_file() - waited) / options.rounds, loss);
+      megabytes(bench::peak_resident()), megabytes(before), bench::quantile(seconds, 0.5),
+      *std::min_element(seconds.begin(), seconds.end()), (processor_seconds() - used) / options.rounds,
+      megabytes(promised.bytes_spilled()), (m.seconds_waited_for_file() - waited) / options.rounds, loss);
 }
 
 /// Arrays of 8 MB to the file and back.
