@@ -43,9 +43,9 @@ struct single_parameter {
   parameter<double, alone, hidden, out> v{m, normal{2}};
   adamw opt{0.05};
 
-  single_parameter() {
+  explicit single_parameter(bool spills = true) {
     m.spill_from(1);
-    opt.spill_state = true;
+    opt.spill_state = spills;
   }
   auto list() { return parameters(w, v); }
   auto loss() { return sum(square(einsum<batch, out>(w, v))); }
@@ -53,7 +53,89 @@ struct single_parameter {
     backward(loss());
     opt.step(list());
   }
+  /// v is updated before the gradient of w is computed, which fails if it shall.
+  void step_in_backward(bool fails) {
+    auto const curved = [fails](auto const& x) {
+      if (fails && x.machine().recomputes()) throw software_error("in the backward pass");
+      return tanh(x);
+    };
+    backward(sum(square(einsum<batch, out>(recompute(curved, w), v))), opt, list());
+  }
 };
+
+/// Float weights and bfloat16 activations. With `adafactor`, whose arrays do not leave, after the backward
+/// pass; else in it.
+template<class Optimizer, bool Spills>
+struct mixed_steps {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
+    m.spill_from(1);
+    nn::linear<float, L, in, hidden> up{m, normal{1, 0.4}};
+    nn::linear<float, L, hidden, out> down{m, normal{2, 0.3}};
+    auto const list = parameters(up, down);
+    Optimizer opt{0.05};
+    if constexpr (requires { opt.spill_state; }) opt.spill_state = Spills;
+    opt.prepare(list);
+    auto const x = random_normal<bfloat16, L, batch, in>(m, {.seed = 21});
+    for (int i = 0; i < 3; ++i) {
+      auto const wide = called([&up](auto const& a) { return tanh(up(a)); }, x);
+      auto const loss =
+          mean(square(cast<float>(called([&down](auto const& a) { return down(square(a)); }, wide))));
+      see(loss);
+      if constexpr (requires { opt.spill_state; }) {
+        backward(loss, opt, list);
+      } else {
+        backward(loss);
+        opt.step(list);
+      }
+    }
+    list.for_each([&see](auto& w) { see(w); });
+  }
+  static constexpr auto called(auto const& f, auto const& x) {
+    if constexpr (Spills) return spill(f, x);
+    else return f(x);
+  }
+};
+
+template<class Optimizer, Layout L>
+void check_mixed() {
+  using program = mixed_steps<Optimizer, true>;
+  std::string const name{name_of<L>()};
+  compare(run<L>(program{}), run<L>(mixed_steps<Optimizer, false>{}), 0, name);
+  static constexpr cost_summary promised{dry_run<L>(shown_to<program>{})};
+  static_assert(promised.spilled > 0);
+  compare(promised, cost_summary{recorded<L>(processes<typename L::mesh_type>(), shown_to<program>{})}, name);
+}
+
+/// Arrays that are long enough for several threads.
+struct wide : dim<768> {};
+struct rows_of_wide : dim<512> {};
+
+template<bool Spills>
+constexpr auto wide_steps = []<Layout L>(machine<L>& m) {
+  parameter<float, L, rows_of_wide, wide> w{m, normal{1, 0.1}};
+  adamw opt{0.05};
+  opt.spill_state = Spills;
+  opt.prepare(parameters(w));
+  auto const x  = random_normal<float, L, rows_of_wide, wide>(m, {.seed = 21});
+  auto const in = [&](auto const& y) {
+    auto const f = [](auto const& a) { return tanh(gelu(a)); };
+    if constexpr (Spills) return spill(f, y);
+    else return f(y);
+  };
+  for (int i = 0; i < 3; ++i) backward(mean(square(in(in(x * w)))), opt, parameters(w));
+  if constexpr (machine<L>::computes) return std::vector<float>{w.data(), w.data() + w.size};
+};
+
+template<int Threads>
+void check_threads(std::vector<float> const& expected) {
+  kernel::use_threads(Threads);
+  process_mesh<single> m{boost::mpi::communicator{}};
+  bool const same = wide_steps<true>.template operator()<alone>(m) == expected;
+  kernel::use_threads(1);
+  INFO(Threads << " threads");
+  CHECK(same);
+}
 
 }  // namespace
 
@@ -112,4 +194,47 @@ TEST_CASE("a step in the backward pass sends away what it has used, and has the 
   }
   CHECK((to_global(p.w) == to_global(afterwards.w)));
   CHECK((to_global(p.v) == to_global(afterwards.v)));
+}
+
+TEST_CASE(
+    "spilled activations and state in mixed precision, and activations with adafactor, have the same bits") {
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check_mixed<adamw, alone>(); break;
+    case 4:
+      check_mixed<adamw, mixed>();
+      check_mixed<adafactor, mixed>();
+      break;
+    default: break;
+  }
+}
+
+TEST_CASE("what several threads compute is spilled with the same bits", "[1]") {
+  process_mesh<single> m{boost::mpi::communicator{}};
+  auto const expected = wide_steps<false>.operator()<alone>(m);
+  check_threads<1>(expected);
+  check_threads<2>(expected);
+}
+
+TEST_CASE("a step in the backward pass that fails leaves what it leaves with state in memory", "[1]") {
+  single_parameter p;
+  single_parameter in_memory{false};
+  auto const expect_equal = [&] {
+    CHECK((to_global(p.w) == to_global(in_memory.w)));
+    CHECK((to_global(p.v) == to_global(in_memory.v)));
+  };
+  p.step_in_backward(false);
+  in_memory.step_in_backward(false);
+  extent const before = p.m.live_bytes();
+  extent const file   = p.m.spill_file_bytes();
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_AS(p.step_in_backward(true), software_error);
+    CHECK_THROWS_AS(in_memory.step_in_backward(true), software_error);
+    CHECK(p.m.live_bytes() == before);
+    expect_equal();
+    p.step_in_backward(false);
+    in_memory.step_in_backward(false);
+    CHECK(p.m.live_bytes() == before);
+    CHECK(p.m.spill_file_bytes() == file);
+    expect_equal();
+  }
 }

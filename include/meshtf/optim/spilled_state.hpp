@@ -17,21 +17,35 @@ struct spilled_state {
 };
 
 /// The states that come back and leave during one step: while one is used, that of the parameter before it is
-/// written, and that of the one after it is read.
+/// written, and that of the one after it is read. A step that ends in an exception leaves none in memory.
 class spilled_states {
 public:
   using move = spilled_state::move;
+
+  constexpr spilled_states()            = default;
+  spilled_states(spilled_states const&) = delete;
+  void operator=(spilled_states const&) = delete;
+  constexpr ~spilled_states() {
+    if (used_ == nullptr && ahead_ == nullptr && leaving_ == nullptr) return;
+    try {
+      if (used_ != nullptr) send_away(*used_);
+      finish();
+    } catch (...) {  // of the file: whoever uses the state next waits for it again, and is told
+    }
+  }
 
   constexpr void use(spilled_state& s) {
     if (ahead_ != nullptr && ahead_ != &s) send_away(*ahead_);  // this step does not use it
     if (before_ != nullptr && before_ != &s) before_->next = &s;
     before_ = &s;
+    used_   = &s;
     ahead_  = s.next;
     s.act(&s, move::begin_return);
     if (ahead_ != nullptr) ahead_->act(ahead_, move::begin_return);
     s.act(&s, move::be_back);
   }
   constexpr void send_away(spilled_state& s) {
+    if (used_ == &s) used_ = nullptr;
     if (leaving_ != nullptr) leaving_->act(leaving_, move::be_gone);
     s.act(&s, move::be_back);  // if it was read ahead and not used
     s.act(&s, move::leave);
@@ -45,6 +59,7 @@ public:
 
 private:
   spilled_state* before_  = nullptr;
+  spilled_state* used_    = nullptr;
   spilled_state* ahead_   = nullptr;
   spilled_state* leaving_ = nullptr;
 };
