@@ -132,6 +132,7 @@
 
 // These include many of the others: a compiler names the shortest way to an error if they come last.
 #include <meshtf/optim/step_in_backward.hpp>
+#include <meshtf/optim/weights_in_file.hpp>
 #include <meshtf/price/fits_with.hpp>
 #include <meshtf/search/cheapest.hpp>
 #include <meshtf/search/mesh_shapes.hpp>

@@ -1,7 +1,6 @@
 // The arrays of an optimizer that are in the file between two updates.
 #pragma once
 
-
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/price/spilled.hpp>
 
@@ -35,6 +34,7 @@ public:
   }
 
   constexpr void use(spilled_state& s) {
+    if (used_ == &s) return s.act(&s, move::be_back);
     if (ahead_ != nullptr && ahead_ != &s) send_away(*ahead_);  // this step does not use it
     if (before_ != nullptr && before_ != &s) before_->next = &s;
     before_ = &s;
@@ -51,10 +51,17 @@ public:
     s.act(&s, move::leave);
     leaving_ = &s;
   }
+  /// What was used last is followed by nothing, whatever it was in another order.
   constexpr void finish() {
+    if (before_ != nullptr) before_->next = nullptr;
     if (ahead_ != nullptr) send_away(*detail::exchange(ahead_, nullptr));
     if (leaving_ != nullptr) leaving_->act(leaving_, move::be_gone);
     leaving_ = nullptr;
+  }
+  /// The next state that is used follows none.
+  constexpr void start_over() {
+    finish();
+    before_ = used_ = nullptr;
   }
 
 private:

@@ -27,6 +27,9 @@ struct file_place {
   extent start = -1;  // none yet
   extent bytes = 0;   // as reserved
   long request = 0;   // the number of the latest write or read
+  // whether it holds what the array was in this version, for arrays whose every change is a version
+  bool is_current  = false;
+  unsigned version = 0;
 };
 
 /// An array that a scope spills.

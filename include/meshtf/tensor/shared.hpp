@@ -146,6 +146,15 @@ public:
       case spilled_array::move::drop: return note(false);
     }
   }
+  /// The same of an array that is never changed without `written`: what the file has already is not written
+  /// again, and is gone at once.
+  constexpr void act_if_changed(spilled_array::move m, extent each) {
+    bool const is_in_file = place_ != nullptr && place_->is_current && place_->version == version_;
+    if (m != spilled_array::move::leave || !is_in_file) return act(m, each);
+    if (state_ != storage_state::present) return;
+    state_ = storage_state::leaving;
+    be_gone(each);
+  }
 
 protected:
   constexpr void end(extent each) {
@@ -162,7 +171,7 @@ protected:
   [[gnu::noinline]] constexpr void come_back(extent each) {
     begin_to_return(each);
     if (state_ == storage_state::returning) machine_->wait_for(*place_);
-    else if (state_ == storage_state::leaving) machine_->recall(*place_);
+    else if (state_ == storage_state::leaving) recall();
     else return;
     state_ = storage_state::present;
   }
@@ -181,7 +190,9 @@ private:
     if (state_ != storage_state::present || size_ == 0) return;
     if (place_ == nullptr) place_ = machine_->template create<file_place>();
     machine_->write_out(memory_, size_ * each, *place_);
-    state_ = storage_state::leaving;
+    place_->is_current = true;
+    place_->version    = version_;
+    state_             = storage_state::leaving;
   }
   constexpr void be_gone(extent each) {
     if (state_ != storage_state::leaving) return;
@@ -204,6 +215,10 @@ private:
   [[gnu::noinline]] constexpr void leave_file() {
     machine_->forget(*place_);
     machine_->destroy(place_);
+  }
+  constexpr void recall() {
+    machine_->recall(*place_);
+    place_->is_current = false;  // it may not have been written
   }
   constexpr size_type allocated() const { return is_absent() ? size_type{0} : size_; }
 
