@@ -19,6 +19,26 @@ inline namespace v0 {
 
 class split_account;
 
+namespace detail {
+
+constexpr bool same_loops(undecided_loops const& x, undecided_loops const& y) {
+  if (x.rank != y.rank || x.operands != y.operands) return false;
+  undecided_dim const* const a = x.dim.data();
+  undecided_dim const* const b = y.dim.data();
+  for (int i = 0; i < x.rank; ++i)
+    if (a[i].size != b[i].size || a[i].open != b[i].open) return false;
+  for (int k = 0; k < x.operands; ++k) {
+    dim_list const& of_a = x.operand[k];
+    dim_list const& of_b = y.operand[k];
+    if (of_a.count != of_b.count) return false;
+    for (int i = 0; i < of_a.count; ++i)
+      if (of_a[i] != of_b[i]) return false;
+  }
+  return x.along == y.along;
+}
+
+}  // namespace detail
+
 /// One call of the machine, and how often it was made. `price` computes what a process does for it under a
 /// layout. A call without one is a message of `n` elements over the axes of the dimensions `over`, or if it
 /// has `in_parts`, all that this asks for where such a dimension is split.
@@ -78,19 +98,9 @@ struct recorded_call {
   constexpr bool same_price(recorded_call const& other) const {
     if (price != other.price || in_parts != other.in_parts || numbers != other.numbers || n != other.n ||
         wishes != other.wishes || over != other.over || op != other.op || type != other.type ||
-        kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along ||
-        loops.rank != other.loops.rank || loops.operands != other.loops.operands)
+        kind != other.kind || !(if_ == other.if_))
       return false;
-    for (int i = 0; i < loops.rank; ++i)
-      if (loops.dim[i] != other.loops.dim[i]) return false;
-    for (int k = 0; k < loops.operands; ++k) {
-      dim_list const& a = loops.operand[k];
-      dim_list const& b = other.loops.operand[k];
-      if (a.count != b.count) return false;
-      for (int i = 0; i < a.count; ++i)
-        if (a[i] != b[i]) return false;
-    }
-    return true;
+    return detail::same_loops(loops, other.loops);
   }
 };
 
@@ -142,7 +152,8 @@ struct step_record {
   };
 
   small_array<recorded_call, max_calls> calls{};
-  std::size_t call_count = 0;
+  std::size_t call_count  = 0;
+  std::size_t latest_call = 0;
   std::array<recorded_kind, max_kinds> kinds{};
   std::size_t kind_count = 0;
   std::array<moment, max_moments> moments{};
@@ -186,16 +197,30 @@ struct step_record {
   /// The number of the call of this price, which is added if there is none.
   constexpr int note(recorded_call const& call) {
     for (std::size_t i = 0; i < call_count; ++i)
-      if (calls[i].same_price(call)) {
-        ++calls[i].times;
-        return static_cast<int>(i);
-      }
+      if (calls[i].same_price(call)) return note_again(i);
     static_assert(max_calls == 320);  // as the message says
     if (call_count == max_calls)
       throw "meshtf: this program makes more different calls than a record holds (320)";
     calls[call_count]       = call;
     calls[call_count].times = 1;
     return static_cast<int>(call_count++);
+  }
+  /// The number of the call of a task, or of a pass over `n` elements, with this price, if it has been noted:
+  /// then it has been once more. -1 if it has not. Blocks are alike, so the search begins after the call that
+  /// was noted last.
+  template<class Price>
+  constexpr int noted_again(Price price, undecided_loops const* loops, undecided_size const& n,
+                            unsigned wishes, undecided_condition const& if_) {
+    recorded_call const* const all = calls.data();
+    std::size_t i                  = latest_call;
+    for (std::size_t left = call_count; left > 0; --left) {
+      if (++i >= call_count) i = 0;
+      recorded_call const& c = all[i];
+      if (c.price == price && c.n.whole == n.whole && c.n.dims == n.dims && c.wishes == wishes &&
+          (loops == nullptr || detail::same_loops(c.loops, *loops)) && c.if_ == if_)
+        return note_again(i);
+    }
+    return -1;
   }
 
   constexpr std::size_t kind(recorded_kind const& wanted) {
@@ -219,27 +244,36 @@ struct step_record {
   }
 
   /// Keeps a moment unless another one is no lighter under any layout.
-  constexpr void note(moment const& m) {
-    auto const covers = [this](moment const& a, moment const& b) {
-      if (b.call >= 0 && a.call != b.call) return false;
-      for (std::size_t k = 0; k < kind_count; ++k)
-        if (a.bytes[k] < b.bytes[k]) return false;
-      return true;
-    };
+  constexpr void note(moment const& m) { note_moment(m.bytes.data(), m.call); }
+  /// The same, of the bytes of each kind. Dry runs ask for this thousands of times, so the loops index plain
+  /// arrays, which the compilers evaluate fastest.
+  constexpr void note_moment(extent const* bytes, int call) {
+    moment* const all   = moments.data();
+    std::size_t const n = kind_count;
+    for (std::size_t i = moment_count; i-- > 0;) {  // the latest are the likeliest to be alike
+      if (call >= 0 && all[i].call != call) continue;
+      extent const* const other = all[i].bytes.data();
+      std::size_t k             = 0;
+      while (k < n && other[k] >= bytes[k]) ++k;
+      if (k == n) return;
+    }
     std::size_t left = 0;
-    for (std::size_t i = 0; i < moment_count; ++i)
-      if (covers(moments[i], m)) return;
-    for (std::size_t i = 0; i < moment_count; ++i)
-      if (!covers(m, moments[i])) {
-        if (left != i) moments[left] = moments[i];
-        ++left;
+    for (std::size_t i = 0; i < moment_count; ++i) {
+      if (all[i].call < 0 || all[i].call == call) {
+        extent const* const other = all[i].bytes.data();
+        std::size_t k             = 0;
+        while (k < n && other[k] <= bytes[k]) ++k;
+        if (k == n) continue;
       }
+      if (left != i) put_moment(all[left], all[i].bytes.data(), all[i].call);
+      ++left;
+    }
     static_assert(max_moments == 160);  // as the message says
     if (left == max_moments) left = keep_hull(left);
     if (left == max_moments)
       throw "meshtf: the memory of this program has more peaks than a record holds (160)";
-    moments[left++] = m;
-    moment_count    = left;
+    put_moment(all[left++], bytes, call);
+    moment_count = left;
   }
 
   /// Drops moments that lie between two others, and returns how many of these `count` are left.
@@ -250,7 +284,7 @@ struct step_record {
     std::size_t left = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (is_between(i, left, count)) continue;
-      if (left != i) moments[left] = moments[i];
+      if (left != i) put_moment(moments.data()[left], moments.data()[i].bytes.data(), moments.data()[i].call);
       ++left;
     }
     return left;
@@ -315,14 +349,25 @@ struct step_record {
   }
 
 private:
+  constexpr int note_again(std::size_t number) {
+    ++calls[number].times;
+    latest_call = number;
+    return static_cast<int>(number);
+  }
+  /// Kinds that are noted later have no bytes here: what is copied is what there is.
+  constexpr void put_moment(moment& to, extent const* bytes, int call) const {
+    extent* const mine = to.bytes.data();
+    for (std::size_t k = 0; k < kind_count; ++k) mine[k] = bytes[k];
+    to.call = call;
+  }
   /// Whether moment i lies between one of the first `kept` moments and one after it, of the same call.
   constexpr bool is_between(std::size_t i, std::size_t kept, std::size_t count) const {
-    moment const& m = moments[i];
+    moment const* const all = moments.data();
+    moment const& m         = all[i];
     for (std::size_t a = 0; a < kept; ++a) {
-      if (moments[a].call != m.call) continue;
+      if (all[a].call != m.call) continue;
       for (std::size_t b = i + 1; b < count; ++b)
-        if (moments[b].call == m.call &&
-            lies_below(m.bytes.data(), moments[a].bytes.data(), moments[b].bytes.data()))
+        if (all[b].call == m.call && lies_below(m.bytes.data(), all[a].bytes.data(), all[b].bytes.data()))
           return true;
     }
     return false;

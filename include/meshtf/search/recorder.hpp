@@ -240,8 +240,15 @@ public:
   // ---- arithmetic
   template<Task K, class... A>
   constexpr void run(K const& task, undecided_steps<typename K::steps_type> const& plan, A const&...) {
-    recorded_call call{.price = &detail::price_of_task<K>, .loops = plan.loops};
-    if constexpr (HasOptions<K>) call.wishes = task.options();
+    unsigned wishes = 0;
+    if constexpr (HasOptions<K>) wishes = task.options();
+    constexpr auto price = &detail::price_of_task<K>;
+    // what a task needs of a layout has been noted with the first call of it
+    if (int const again = record_.noted_again(price, &plan.loops, {}, wishes, now_if_); again >= 0) {
+      if constexpr (NeedsScratch<K>) note_moment_of(again);
+      return;
+    }
+    recorded_call call{.price = price, .loops = plan.loops, .wishes = wishes};
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
         // an operation that asks whether it is split knows what to do
@@ -255,19 +262,19 @@ public:
   }
   template<class F, class... P>
   constexpr void transform(undecided_size n, F const&, P*...) {
-    note({.price = &detail::price_of_elements<&work_of::transform<F, P...>>, .n = n});
+    note_pass(&detail::price_of_elements<&work_of::transform<F, P...>>, n);
   }
   template<class T>
   constexpr void add_up(undecided_size n, bool, bool, T const*, T const*, T*) {
-    note({.price = &detail::price_of_elements<&work_of::add_up<T>>, .n = n});
+    note_pass(&detail::price_of_elements<&work_of::add_up<T>>, n);
   }
   template<class T>
   constexpr void fill(undecided_size n, T, T*) {
-    note({.price = &detail::price_of_elements<&work_of::fill<T>>, .n = n});
+    note_pass(&detail::price_of_elements<&work_of::fill<T>>, n);
   }
   template<class T>
   constexpr void copy(undecided_size n, T const*, T*) {
-    note({.price = &detail::price_of_elements<&work_of::copy<T>>, .n = n});
+    note_pass(&detail::price_of_elements<&work_of::copy<T>>, n);
   }
 
   // ---- messages
@@ -319,24 +326,33 @@ private:
     if (now_if_.pairs.count == 0) record_.keep_apart(call.dims());
     return record_.note(call);
   }
-  constexpr void note_with_scratch(recorded_call const& call) {
-    int const number = note(call);
-    fuller_          = true;
-    note_moment(number);
+  /// A pass over n elements.
+  template<class Price>
+  constexpr void note_pass(Price price, undecided_size const& n) {
+    if (record_.noted_again(price, nullptr, n, 0, now_if_) < 0) note({.price = price, .n = n});
+  }
+  constexpr void note_with_scratch(recorded_call const& call) { note_moment_of(note(call)); }
+  /// A call takes scratch memory in addition to what lives now.
+  constexpr void note_moment_of(int call) {
+    fuller_ = true;
+    note_moment(call);
     fuller_ = true;
   }
   /// Keeps what lives now as a moment, if something was taken since the last one.
   constexpr void note_moment(int call) {
     if (!fuller_ || sends_) return;
     fuller_ = false;
-    typename record_type::moment m{live_, call};
-    record_.note(m);
+    record_.note_moment(live_.data(), call);
   }
   constexpr void count_bytes(extent bytes, std::size_t kind) {
     if (bytes < 0) note_moment(-1);
-    live_[kind] += bytes;
-    (bytes > 0 ? taken_[kind] : given_[kind]) += bytes > 0 ? bytes : -bytes;
-    if (bytes > 0) fuller_ = true;
+    live_.data()[kind] += bytes;
+    if (bytes > 0) {
+      taken_.data()[kind] += bytes;
+      fuller_ = true;
+    } else {
+      given_.data()[kind] -= bytes;
+    }
   }
 
   /// What was given back since the last gradient was sent belongs to that gradient, what was taken belongs to
