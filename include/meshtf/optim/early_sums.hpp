@@ -1,8 +1,8 @@
 // early_sums: gradients are added up over the processes while the backward pass goes on.
 #pragma once
 
-#include <iterator>
 #include <source_location>
+#include <string_view>  // also for std::begin
 #include <type_traits>
 #include <utility>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <numeric>
 #include <string_view>
 
+#include <meshtf/core/common_divisor.hpp>
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/small_array.hpp>
@@ -381,7 +381,7 @@ private:
     extent q = 1;
     for (std::size_t k = 0; k < kind_count; ++k) {
       if (m[k] <= b[k]) continue;
-      extent const common = std::gcd(a[k] - b[k], m[k] - b[k]);
+      extent const common = detail::common_divisor(a[k] - b[k], m[k] - b[k]);
       extent const of     = (a[k] - b[k]) / common;
       if (of > max_q) return false;
       if ((m[k] - b[k]) / common * q > p * of) p = (m[k] - b[k]) / common, q = of;

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
-#include <string>
+#include <string>  // also for std::begin: <iterator> would bring the streams
 #include <type_traits>
 #include <utility>
 
