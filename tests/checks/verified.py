@@ -32,7 +32,6 @@ written = re.compile(r"// rule ([\w ]+): (.*)\n((?:// .*\n)+)")
 not_yet = {
     "pointwise/rotary.hpp pointwise/bias_gelu.hpp pointwise/fused.hpp": "their plans have no test of all placements",
     "product/attention.hpp product/attention_terms.hpp": "attention exponentiates, so integers need a stand-in for its kernel",
-    "reduce/sort.hpp reduce/top_k.hpp reduce/nth_element.hpp": "lines in order have no test of all placements",
     "normalise/batch_norm.hpp normalise/group_norm.hpp normalise/norm.hpp": "norms divide by a root, so integers need a stand-in for their kernels",
     "index/searchsorted.hpp": "its lines have no test of all placements",
     "window/*": "windows have no test of all placements",

@@ -51,29 +51,6 @@ std::vector<indices> as_indices(std::vector<shard> const& all) {
   return numbers;
 }
 
-/// The processes that have the parts of the lines of process `p`, by their rank along the axes of `b`.
-std::vector<std::size_t> others_of(setting const& s, std::size_t p) {
-  auto const over = s.dim[along].over.set();
-  auto const mine = s.coordinates(p);
-  std::vector<std::size_t> all;
-  for (std::size_t q = 0; q < s.processes(); ++q) {
-    auto const theirs = s.coordinates(q);
-    bool same         = true;
-    for (std::size_t axis = 0; axis < mine.size(); ++axis)
-      same = same && ((over >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
-    if (same) all.push_back(q);
-  }
-  return all;
-}
-/// What all of them have, one after the other, on each of them.
-template<class T>
-std::vector<std::vector<T>> gathered(setting const& s, std::vector<std::vector<T>> const& parts) {
-  std::vector<std::vector<T>> all(parts.size());
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    for (std::size_t q : others_of(s, p)) all[p].insert(all[p].end(), parts[q].begin(), parts[q].end());
-  return all;
-}
-
 // ---- running sums and products
 
 struct running_rule {
@@ -172,7 +149,7 @@ std::vector<shard> cumprod_gradient(setting const& s, running_rule const& r, std
     meshtf::task::compute(task::fold_products<double>{which.reverse, which.exclusive}, steps, here,
                           x[p].data(), dz[p].data(), folded[p].data());
   });
-  auto const all = gathered(s, folded);
+  auto const all = gathered(s, folded, s.dim[along].over.set());
   for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     shard later(lines, unwritten);
     meshtf::task::compute(task::pass_through_parts<double>{s.dim[along].over, which.reverse}, steps, here,

@@ -131,10 +131,41 @@ inline std::vector<shard> terms_of(setting const& s, whole const& x, axis_set ov
         others *= s.axes[axis];
         rank = rank * s.axes[axis] + here.coordinates[axis];
       }
-    // the first has what the others have not: theirs are 7, 14, ...
-    for (double& e : all[p])
-      e = rank == 0 ? e - static_cast<double>(7 * others * (others - 1) / 2) : static_cast<double>(7 * rank);
+    // the first has what the others have not
+    for (std::size_t i = 0; i < all[p].size(); ++i) {
+      double& e          = all[p][i];
+      auto const of_rank = [&](extent r) { return static_cast<double>(7 * r + static_cast<extent>(i % 3)); };
+      if (rank != 0 && e == e) e = of_rank(rank);  // padding stays NaN
+      else
+        for (extent r = 1; r < others; ++r) e -= of_rank(r);
+    }
   });
+  return all;
+}
+
+/// The processes that differ from process `p` along `over` alone, itself included, in the order of their
+/// ranks.
+inline std::vector<std::size_t> processes_beside(setting const& s, std::size_t p, axis_set over) {
+  auto const mine = s.coordinates(p);
+  std::vector<std::size_t> all;
+  for (std::size_t q = 0; q < s.processes(); ++q) {
+    auto const theirs = s.coordinates(q);
+    bool same         = true;
+    for (std::size_t axis = 0; axis < mine.size(); ++axis)
+      same = same && ((over >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
+    if (same) all.push_back(q);
+  }
+  return all;
+}
+
+/// An all-gather: what all processes along `over` have, one after the other.
+template<class T>
+std::vector<std::vector<T>> gathered(setting const& s, std::vector<std::vector<T>> const& parts,
+                                     axis_set over) {
+  std::vector<std::vector<T>> all(parts.size());
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    for (std::size_t q : processes_beside(s, p, over))
+      all[p].insert(all[p].end(), parts[q].begin(), parts[q].end());
   return all;
 }
 
@@ -142,18 +173,10 @@ inline std::vector<shard> terms_of(setting const& s, whole const& x, axis_set ov
 template<class Join = std::plus<double>>
 std::vector<shard> joined(setting const& s, std::vector<shard> const& terms, axis_set over, Join join = {}) {
   std::vector<shard> all(terms.size());
-  for (std::size_t p = 0; p < terms.size(); ++p) {
-    auto const mine = s.coordinates(p);
-    for (std::size_t q = 0; q < terms.size(); ++q) {
-      auto const theirs = s.coordinates(q);
-      bool along        = true;
-      for (std::size_t axis = 0; axis < mine.size(); ++axis)
-        along = along && ((over >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
-      if (!along) continue;
+  for (std::size_t p = 0; p < terms.size(); ++p)
+    for (std::size_t q : processes_beside(s, p, over))
       if (all[p].empty()) all[p] = terms[q];
       else std::transform(all[p].begin(), all[p].end(), terms[q].begin(), all[p].begin(), join);
-    }
-  }
   return all;
 }
 
@@ -165,12 +188,9 @@ inline std::size_t process_of_part(setting const& s, std::size_t p, meshtf::axis
   extent const parts = meshtf::processes_along(s.axes, over.set());
   extent part        = place_in_mesh{mine, s.axes}.part_of(over) + distance;
   if (wraps) part = (part % parts + parts) % parts;
-  for (std::size_t q = 0; q < s.processes(); ++q) {
+  for (std::size_t q : processes_beside(s, p, over.set())) {
     auto const theirs = s.coordinates(q);
-    bool found        = place_in_mesh{theirs, s.axes}.part_of(over) == part;
-    for (std::size_t axis = 0; axis < mine.size(); ++axis)
-      found = found && ((over.set() >> axis & 1U) != 0 || mine[axis] == theirs[axis]);
-    if (found) return q;
+    if (place_in_mesh{theirs, s.axes}.part_of(over) == part) return q;
   }
   return s.processes();
 }
