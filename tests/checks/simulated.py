@@ -3,7 +3,7 @@
 
 Each program of tests/simulated runs on 4 real processes (FOLDER has it, compiled) and on N simulated ranks, which are a square, on the default network
 and on those of the seeds, with MESHTF_CHECK=1: the losses must be the same to 1e-6, and no run may end in a deadlock. Then a rank that leaves out a step
-must be found waiting. Ends with 77 (skipped) if SimGrid can't be had, and where CI is set a skip is a failure.
+must be missed. Ends with 77 (skipped) if SimGrid can't be had, and where CI is set a skip is a failure.
 """
 import argparse
 import math
@@ -65,11 +65,11 @@ for program in asked.programs:
             if real and got and not same(real, got):
                 wrong.append(f"{words}: expected the losses of 4 processes,\n  {real}, got\n  {got}")
 
-# A deadlock is found, though SMPI itself ends with 0.
+# A rank that is missed is found: SMPI itself ends with 0 where others wait for it, and aborts where they send to it.
 program = asked.programs[0]
 run = subprocess.run(simulate(min(asked.ranks), program), capture_output=True, text=True, timeout=600, env=os.environ | {"LEAVES_EARLY": "3"})
-if run.returncode != 70 or "got a deadlock" not in run.stderr:
-    wrong.append(f"{program} without rank 3: expected status 70 and a deadlock, got {run.returncode} and {run.stderr[-300:]!r}")
+if run.returncode != 70 or not any(words in run.stderr for words in ["got a deadlock", "got rank 3, which ended"]):
+    wrong.append(f"{program} without rank 3: expected status 70, and a deadlock or the rank's number, got {run.returncode} and {run.stderr[-300:]!r}")
 
 for words in wrong:
     print(words)
