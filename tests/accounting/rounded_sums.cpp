@@ -1,5 +1,7 @@
 // Gradients that travel as bfloat16: half of the bytes, promised and counted; the same bits on all processes,
 // near the sums in float, and as good a training.
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -15,18 +17,21 @@ using meshtf::element;
 struct far : meshtf::dim<1023> {};   // w is longer than what is packed, and the others have no equal parts
 // clang-format on
 
-enum class way { sgd, adam, sharded };
+enum class way { sgd, adam, sharded, adafactor, in_two };
 
 template<way How, element Travels, meshtf::Layout L>
 struct net {
   static constexpr bool prepared = false;
-  static constexpr bool is_sgd   = How == way::sgd;
+  static constexpr bool is_sgd   = How == way::sgd || How == way::in_two;
+
+  using momentless = std::conditional_t<is_sgd, meshtf::sgd, meshtf::adam>;
+  using optimizer  = std::conditional_t<How == way::adafactor, meshtf::adafactor, momentless>;
 
   meshtf::parameter<float, L, in, far> w;
   meshtf::parameter<float, L, far> b;
   meshtf::parameter<float, L, far> v;
   meshtf::tensor<float, L, batch, in> x;
-  std::conditional_t<is_sgd, meshtf::sgd, meshtf::adam> opt{is_sgd ? 4e-4 : 1e-3};
+  optimizer opt{is_sgd ? 4e-4 : 1e-3};
 
   constexpr explicit net(meshtf::machine<L>& m)
       : w{m, meshtf::he_normal{1}},
@@ -45,11 +50,18 @@ struct net {
     auto const y = meshtf::einsum<batch>(h, v);
     return mean(square(y - sum<batch>(x * x) * 0.1F));
   }
+  /// In two, each micro-batch is the whole batch, and counts half: the gradients are those of the whole.
   constexpr auto step() {
-    auto l = loss();
-    backward(l);
-    opt.step(parameters());
-    return l;
+    if constexpr (How == way::in_two) {
+      auto l = meshtf::accumulate<2>([&](meshtf::extent) { return loss() * 0.5F; });
+      opt.step(parameters());
+      return l;
+    } else {
+      auto l = loss();
+      backward(l);
+      opt.step(parameters());
+      return l;
+    }
   }
 };
 
@@ -61,6 +73,12 @@ template<meshtf::Layout L>
 using adam_rounded = net<way::adam, element::bfloat16, L>;
 template<meshtf::Layout L>
 using sharded_rounded = net<way::sharded, element::bfloat16, L>;
+template<meshtf::Layout L>
+using adafactor_as_float = net<way::adafactor, element::float32, L>;
+template<meshtf::Layout L>
+using adafactor_rounded = net<way::adafactor, element::bfloat16, L>;
+template<meshtf::Layout L>
+using in_two_rounded = net<way::in_two, element::bfloat16, L>;
 
 template<template<meshtf::Layout> class Program, meshtf::Layout L>
 consteval meshtf::extent sent_by_step() {
@@ -71,6 +89,7 @@ consteval meshtf::extent sent_by_step() {
   return bytes;
 }
 static_assert(2 * sent_by_step<sgd_rounded, data>() == sent_by_step<sgd_as_float, data>());
+static_assert(sent_by_step<in_two_rounded, data>() == sent_by_step<sgd_rounded, data>());
 
 /// The gradients of one step, as the weights tell: those that travelled rounded are near the others.
 template<meshtf::Layout L>
@@ -133,6 +152,29 @@ double loss_after(int steps) {
   return double{program.loss().value()};
 }
 
+/// Steps whose gradients are not finite on one process, also since they were rounded, are skipped on all.
+void check_skipped(float bad) {
+  meshtf::process_mesh<line> m{MPI_COMM_WORLD};
+  adam_rounded<data> program{m};
+  adam_rounded<data> other{m};
+  program.opt.skip_if_not_finite = 2;
+  other.opt.skip_if_not_finite   = 2;
+  auto const same                = [&] {
+    CHECK(std::equal(program.w.data(), program.w.data() + program.w.size, other.w.data()));
+    CHECK(std::equal(program.b.data(), program.b.data() + program.b.size, other.b.data()));
+  };
+  auto const loss = program.loss();
+  backward(loss);
+  if (m.rank() == 1) program.w.slot().sum->data()[3] = bad;
+  program.opt.step(program.parameters());
+  CHECK(program.opt.skipped() == 1);
+  same();
+  program.step();
+  other.step();
+  CHECK(program.opt.skipped() == 1);
+  same();
+}
+
 template<class F>
 std::string said_by(F const& f) {
   try {
@@ -158,6 +200,23 @@ TEST_CASE("gradients travel rounded on 2 processes: half of the bytes, near the 
   CHECK(rounded != plain);
   // two terms have the same sum in either order, so the state may be sharded
   CHECK(loss_after<adam_rounded, data>(5) == loss_after<sharded_rounded, data>(5));
+}
+
+TEST_CASE("gradients travel rounded to adafactor, and of micro-batches", "[2]") {
+  costs_what_was_promised<adafactor_rounded, data>();
+  costs_what_was_promised<in_two_rounded, data>();
+  double const plain   = loss_after<adafactor_as_float, data>(10);
+  double const rounded = loss_after<adafactor_rounded, data>(10);
+  CHECK(std::abs(rounded - plain) <= 0.01 * plain);
+  CHECK(rounded != plain);
+  // halves are exact: what travels is the same
+  CHECK(loss_after<in_two_rounded, data>(3) == loss_after<sgd_rounded, data>(3));
+}
+
+TEST_CASE("gradients that are rounded and not finite are skipped on all processes", "[2]") {
+  check_skipped(std::numeric_limits<float>::quiet_NaN());
+  check_skipped(-std::numeric_limits<float>::infinity());
+  check_skipped(std::numeric_limits<float>::max());  // which bfloat16 rounds to infinity
 }
 
 TEST_CASE("gradients travel rounded on 3 processes, which do not divide the batch", "[3]") {
