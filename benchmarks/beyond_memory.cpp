@@ -1,12 +1,12 @@
 // The training step of a Transformer language model in less and less memory: its blocks recomputed or
 // spilled, the state of its optimizer in the file between two updates, its parameters updated in the backward
-// pass.
+// pass, its weights in the file too.
 //
 // The model of small_language_model.hpp: 6 layers of 384, 10.84 million parameters, AdamW, one process. One
 // variant a run, so that the resident memory is its own:
 //
 //     for v in kept recomputed spilled halves {spilled,halves}+state
-//         {spilled,halves,parts,recomputed,recomputed_halves}+backward; do
+//         {spilled,halves,parts,recomputed,recomputed_halves}+backward recomputed_halves+weights; do
 //       build/release/benchmarks/beyond_memory --only $v --rounds 10; done
 //
 // Each prints the promised peak, the resident memory (and what of it the process had before it made its first
@@ -18,11 +18,13 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,75 +38,116 @@ namespace {
 /// recomputed has its arguments in the file where parameters are updated in the backward pass.
 enum class held { kept, recomputed, spilled, halves, parts, recomputed_halves };
 
-/// When and where the optimizer works.
-enum class updates { after, state_in_file, in_backward };
+/// When and where the optimizer works; with `weights_in_file` in the backward pass, and the weights of a half
+/// are in memory while it works.
+enum class updates { after, state_in_file, in_backward, weights_in_file };
+
+template<class X>
+constexpr auto normed(auto const& norm, meshtf::nn::residual<X> const& x) {
+  return norm(x.stream, x.branch);
+}
+template<class X>
+struct first {
+  X sum;
+  X norm;
+};
+template<meshtf::Tensor X>
+constexpr auto normed(auto const& norm, X const& x) {
+  return first<X>{x, norm(x)};
+}
+
+/// The halves of a block.
+template<class Block>
+struct attention_half {
+  Block* b;
+  template<class X>
+  constexpr auto operator()(X const& before) const {
+    auto r = normed(b->norm1, before);
+    return meshtf::nn::detail::residual_of(std::move(r.sum), b->attention(r.norm));
+  }
+  constexpr auto parameters() { return meshtf::parameters(b->norm1, b->attention); }
+};
+template<class Block>
+struct feed_half {
+  Block* b;
+  template<class X>
+  constexpr auto operator()(X const& before) const {
+    auto r = normed(b->norm2, before);
+    return meshtf::nn::detail::residual_of(std::move(r.sum), b->feed(r.norm));
+  }
+  constexpr auto parameters() { return meshtf::parameters(b->norm2, b->feed); }
+};
 
 template<meshtf::Layout L>
-struct training : random_language_model<L, batch, base> {
-  using parent = random_language_model<L, batch, base>;
+struct training {
+  using model_type = meshtf::nn::transformer<float, L, base>;
+  using block_type = std::remove_reference_t<decltype(std::declval<model_type&>().blocks[0])>;
+  using random     = random_language_model<L, batch, base>;
+
+  model_type net;
+  meshtf::adamw opt{3e-4, 0.1};
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
+  std::array<attention_half<block_type>, base::layers> attends{};
+  std::array<feed_half<block_type>, base::layers> feeds{};
+  meshtf::weights_in_file<meshtf::machine<L>> file;
   held blocks;
   bool in_backward;
+  bool sends_weights;
 
   constexpr training(meshtf::machine<L>& m, held h, updates u)
-      : parent{m, 3e-4, 0, false}, blocks(h), in_backward(u == updates::in_backward) {
-    if (u == updates::after) return;
-    this->opt.spill_state = true;
-    this->opt.prepare(parameters(this->net));
+      : net{m, 1},
+        ids{random::random_ids(m, 2)},
+        targets{random::random_ids(m, 3)},
+        file{m},
+        blocks(h),
+        in_backward(u == updates::in_backward || u == updates::weights_in_file),
+        sends_weights(u == updates::weights_in_file) {
+    for (std::size_t i = 0; i < base::layers; ++i) {
+      attends[i].b = feeds[i].b = &net.blocks[i];
+      if (!sends_weights) continue;
+      file.send_away(attends[i]);
+      file.send_away(feeds[i]);
+    }
+    opt.spill_state = u != updates::after;
+    opt.prepare(parameters(net));
     if (in_backward) step();  // the first one does not know yet whose state the backward pass needs next
   }
 
   constexpr auto step() {
     auto result = loss();
     if (in_backward) {
-      backward(result, this->opt, parameters(this->net));
+      backward(result, opt, parameters(net));
     } else {
       backward(result);
-      this->opt.step(parameters(this->net));
+      opt.step(parameters(net));
     }
     return result;
   }
 
 private:
-  template<class X>
-  static constexpr auto normed(auto const& norm, meshtf::nn::residual<X> const& x) {
-    return norm(x.stream, x.branch);
-  }
-  template<class X>
-  struct first {
-    X sum;
-    X norm;
-  };
-  template<meshtf::Tensor X>
-  static constexpr auto normed(auto const& norm, X const& x) {
-    return first<X>{x, norm(x)};
-  }
   /// A function of its own, so that no variable holds what the backward pass is done with.
-  constexpr auto loss() const {
-    auto const& model_ = this->net;
-    auto r             = block(0, model_.positions(model_.tokens(this->ids)));
+  constexpr auto loss() {
+    auto const& model_ = net;
+    auto r             = block(0, model_.positions(model_.tokens(ids)));
     for (std::size_t i = 1; i < model_.blocks.size(); ++i) {
       auto next = block(i, r);
       r         = std::move(next);
     }
     auto const last = model_.norm(r.stream, r.branch);
-    return mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), this->targets));
+    return mean(meshtf::softmax_cross_entropy<vocab>(model_.tokens.logits(last.norm), targets));
   }
   /// f(x), recomputed, with x in the file.
   template<class F>
   static constexpr auto recompute_from_file(F const& f, auto const& x) {
     return spill([&f](auto const& y) { return recompute(f, y); }, x);
   }
-  constexpr auto block(std::size_t i, auto const& x) const {
-    auto const& b     = this->net.blocks[i];
-    auto const whole  = [&b](auto const& before) { return b(before); };
-    auto const attend = [&b](auto const& before) {
-      auto r = normed(b.norm1, before);
-      return meshtf::nn::detail::residual_of(std::move(r.sum), b.attention(r.norm));
-    };
-    auto const feed = [&b](auto const& before) {
-      auto r = normed(b.norm2, before);
-      return meshtf::nn::detail::residual_of(std::move(r.sum), b.feed(r.norm));
-    };
+  constexpr auto block(std::size_t i, auto const& x) {
+    auto const& b      = net.blocks[i];
+    auto const whole   = [&b](auto const& before) { return b(before); };
+    auto const& attend = attends[i];
+    auto const& feed   = feeds[i];
+    if (sends_weights) return half_from_file(feeds[i], half_from_file(attends[i], x));
     switch (blocks) {
       case held::recomputed:
         if (in_backward) return recompute_from_file(whole, x);
@@ -116,6 +159,10 @@ private:
       case held::kept: break;
     }
     return whole(x);
+  }
+  /// The same with its weights in the file.
+  constexpr auto half_from_file(auto& half, auto const& x) {
+    return recompute_from_file([this, &half](auto const& y) { return file(half, y); }, x);
   }
   template<class X>
   static constexpr auto fed_in_parts(auto const& b, meshtf::nn::residual<X> const& x) {
@@ -145,7 +192,8 @@ constexpr std::array variants{
     variant{"halves+backward", held::halves, updates::in_backward},
     variant{"parts+backward", held::parts, updates::in_backward},
     variant{"recomputed+backward", held::recomputed, updates::in_backward},
-    variant{"recomputed_halves+backward", held::recomputed_halves, updates::in_backward}};
+    variant{"recomputed_halves+backward", held::recomputed_halves, updates::in_backward},
+    variant{"recomputed_halves+weights", held::recomputed_halves, updates::weights_in_file}};
 
 template<std::size_t I>
 constexpr auto price = meshtf::dry_run<training, alone>(variants[I].blocks, variants[I].when);
