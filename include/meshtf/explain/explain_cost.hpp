@@ -166,6 +166,7 @@ constexpr void append_cost(Text& out, Cost const& c, named_mesh const& m, named_
   modelled_time const t = c.time(machine);
   append(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products),
          ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()));
+  if (t.file > 0) append(out, ", the file ", seconds_text(t.copies + t.waited()));
   if (t.hidden > 0) append(out, "; ", seconds_text(t.overlapped()), " if early sums go on meanwhile");
   out += '\n';
   call_groups groups;

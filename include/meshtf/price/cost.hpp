@@ -152,6 +152,7 @@ public:
           static_cast<double>(times) *
           seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
     });
+    t.note_file(bytes_spilled_, machine);
     if (overlaps_ || gathers_ahead > 0) t.hidden = detail::hidden_seconds(*this, machine, gathers_ahead);
     return t;
   }

@@ -39,8 +39,9 @@ enum class algorithm_choice : std::uint8_t { cheapest, open_mpi, ring };
 /// Rates of one process, and of the links between processes. The defaults are for processes of one core each,
 /// measured by `benchmarks/machine.cpp` on an Emerald Rapids Xeon whose two cores were both busy: the best
 /// sgemm; a triad and a sum of arrays larger than the caches; exchanges of 8 bytes and of 16 MiB. The
-/// defaults between nodes are those of 100 Gb/s Ethernet with messages of 2 us and were not measured. Run
-/// that program on your machine, or set your own rates by name:
+/// defaults between nodes are those of 100 Gb/s Ethernet with messages of 2 us and were not measured; that of
+/// the file is the least at which `spill` is meant to be used (`benchmarks/beyond_memory --only file` prints
+/// yours). Run that program on your machine, or set your own rates by name:
 ///
 ///     constexpr machine_model gpus{.flops_per_second = 60e12, .memory_bytes_per_second = 3e12,
 ///     .seconds_per_byte_added = 1 / 3e12,
@@ -52,6 +53,7 @@ struct machine_model {
   link_model within_node         = {.seconds_per_message = 0.6e-6, .seconds_per_byte = 1 / 9.4e9};
   link_model between_nodes       = {.seconds_per_message = 2e-6, .seconds_per_byte = 1 / 12.5e9};
   algorithm_choice algorithms    = algorithm_choice::cheapest;
+  double file_bytes_per_second   = 1e9;  // of arrays that leave for a file, or come back: the slower way
 };
 
 /// Modelled seconds of a step, by what takes them.
@@ -61,10 +63,23 @@ struct modelled_time {
   double within_node   = 0;  // collectives, except those over an axis between nodes
   double between_nodes = 0;
   double hidden        = 0;  // of the collectives: while the process computes (`early_sums`)
+  double copies        = 0;  // of arrays that leave for a file or come back, through the buffer of its thread
+  double file          = 0;  // the same arrays, at the rate of the file
 
+  /// Of `bytes` that go to a file or come back. Each is read and written once more in memory.
+  constexpr void note_file(extent bytes, machine_model const& machine) {
+    copies = 2 * static_cast<double>(bytes) / machine.memory_bytes_per_second;
+    file   = static_cast<double>(bytes) / machine.file_bytes_per_second;
+  }
   constexpr double messages() const { return within_node + between_nodes; }
-  /// If nothing overlaps.
-  constexpr double total() const { return products + passes + messages(); }
+  /// What the file takes longer than all else. Arrays leave and come back while the process computes, so no
+  /// step waits less; it waits longer where they are not spread evenly over the step.
+  constexpr double waited() const {
+    double const all_else = products + passes + messages() + copies;
+    return file > all_else ? file - all_else : 0;
+  }
+  /// If no collectives overlap. The copies count in full, as where all cores compute.
+  constexpr double total() const { return products + passes + messages() + copies + waited(); }
   /// If the collectives that may go on during computation do, as fast as if the process did nothing else.
   constexpr double overlapped() const { return total() - hidden; }
 };
