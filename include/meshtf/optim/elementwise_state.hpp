@@ -9,6 +9,10 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
+/// A record of all layouts does not know how many replicas share a state.
+template<class Machine>
+inline constexpr bool can_spill_state = can_spill<Machine> && !is_told_who_leaves<Machine>;
+
 /// One or two arrays, zeros at first.
 //
 // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
@@ -31,11 +35,11 @@ struct elementwise_state : spilled_state {
     return made;
   }
   constexpr bool spills(Machine& m) const {
-    if constexpr (can_spill<Machine>) return first->size() * extent{sizeof(T)} >= m.spilled().min_bytes;
+    if constexpr (can_spill_state<Machine>) return first->size() * extent{sizeof(T)} >= m.spilled().min_bytes;
     else throw "meshtf: an optimizer with spill_state can't be recorded without a layout yet";
   }
   static constexpr void act_on([[maybe_unused]] spilled_state* s, [[maybe_unused]] spilled_state::move m) {
-    if constexpr (can_spill<Machine>) {
+    if constexpr (can_spill_state<Machine>) {
       auto* const me = static_cast<elementwise_state*>(s);
       me->first->act(m, extent{sizeof(T)});
       if constexpr (Arrays == 2) me->second->act(m, extent{sizeof(T)});

@@ -174,6 +174,8 @@ public:
 
   // ---- arrays that leave for a file
   constexpr detail::spilled_scopes& spilled() { return scopes_; }
+  /// The bytes of an array that decide whether it leaves, and how far is read ahead.
+  static constexpr extent bytes_in_scope(extent bytes) { return bytes; }
   /// Arrays of fewer bytes stay in memory, where `spill` and `spill_state` send others away; 64 KiB unless
   /// said otherwise. Returns what it was.
   constexpr extent spill_from(extent bytes) { return detail::exchange(scopes_.min_bytes, bytes); }

@@ -14,13 +14,18 @@ class ledger;
 
 namespace detail {
 
-/// Whether arrays of a machine can leave for a file. A record of all layouts has no arrays that could.
+/// Whether arrays of a machine can leave for a file. A record of all layouts notes those that would.
 template<class Machine>
 inline constexpr bool can_spill = false;
 template<Mesh M>
 inline constexpr bool can_spill<process_mesh<M>> = true;
 template<Mesh M>
 inline constexpr bool can_spill<ledger<M>> = true;
+
+/// Whether a machine is told of arrays that leave memory (`leave`), and of those that die meanwhile
+/// (`die_away`): under some layouts of a record they are too short to leave.
+template<class Machine>
+inline constexpr bool is_told_who_leaves = false;
 
 /// The place of an array in the file of its machine.
 struct file_place {

@@ -40,8 +40,7 @@ public:
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
     extent allocated[Record::max_kinds]{};  // 0 for what lives only under other layouts
-    for (int k = 0; k < kind_count_; ++k)
-      allocated[k] = kinds_[k].if_.holds(l) ? l.room_of(kinds_[k].dims) : 0;
+    for (int k = 0; k < kind_count_; ++k) allocated[k] = kinds_[k].lives(l) ? l.room_of(kinds_[k].dims) : 0;
     extent peak = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
     extent sums[Record::max_moments]{};
     for (int m = 0; m < moment_count_; ++m) {
@@ -135,7 +134,8 @@ private:
     for (int k = 0; k < kind_count_; ++k) more[k] = a[k] - b[k];
     for (int k = 0; k < kind_count_; ++k) {
       for (int j = 0; more[k] < 0 && j < kind_count_; ++j)
-        if (more[j] > 0 && kinds_[j].if_.dims == 0 && (kinds_[j].dims & ~kinds_[k].dims) == 0) {
+        if (more[j] > 0 && kinds_[j].if_.dims == 0 && kinds_[j].array == 0 &&
+            (kinds_[j].dims & ~kinds_[k].dims) == 0) {
           extent const paid = std::min(more[j], -more[k]);
           more[j] -= paid;
           more[k] += paid;

@@ -36,6 +36,7 @@ public:
         searched_(searched & ~record.whole),
         next_of_call_(new int[record.call_count + 1]),
         waiting_(new bucket_member[record.send_count + 1]) {
+    for (extent bytes : record.spilled) spills_ = spills_ || bytes != 0;
     put_calls_into_groups();
     put_sends_into_groups();
   }
@@ -118,9 +119,12 @@ public:
       open[i].members += found.packed_members;
     }
     send(open, open_count, by_optimizer);
-    return static_cast<double>(flops) / machine_.flops_per_second +
-           static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second +
-           (messages + by_optimizer.messages);
+    modelled_time t{
+        .products    = static_cast<double>(flops) / machine_.flops_per_second,
+        .passes      = static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second,
+        .within_node = messages + by_optimizer.messages};
+    if (spills_) t.note_file(bytes_to_file(record_, l), machine_);
+    return t.total();
   }
 
 private:
@@ -415,6 +419,7 @@ private:
   growing<gradients> gradients_{};
   int* next_of_call_;
   bucket_member* waiting_;
+  bool spills_ = false;
 };
 
 }  // namespace detail

@@ -104,10 +104,19 @@ struct recorded_call {
   }
 };
 
-/// A kind of live bytes: all are divided along the same dimensions, and live under the same condition.
+/// A kind of live bytes: all are divided along the same dimensions, and live under the same condition. Those
+/// of arrays that are in a file have a bound: they live where an array has fewer bytes in one process, so
+/// that it stays.
 struct recorded_kind {
   dim_set dims = 0;
   undecided_condition if_{};
+  extent array = 0;  // bytes of a whole array that is in a file, or 0
+  extent bound = 0;
+
+  constexpr bool is_in_file(layout_numbers const& l) const {
+    return array != 0 && if_.holds(l) && l.local(undecided_size{array, dims}) >= bound;
+  }
+  constexpr bool lives(layout_numbers const& l) const { return if_.holds(l) && !is_in_file(l); }
   friend constexpr bool operator==(recorded_kind const&, recorded_kind const&) = default;
 };
 
@@ -171,6 +180,7 @@ struct step_record {
   std::size_t round_count = 0;
   std::array<extent, max_kinds> optimizer{};   // bytes of each kind: what optimizers remember
   std::array<extent, max_kinds> parameters{};  // bytes of each kind: parameters
+  std::array<extent, max_kinds> spilled{};     // bytes of each kind that leave for a file or come back
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
   // dimensions that are split over the same axes in the same order: other names of the same elements
   small_array<dim_set, max_axes> alike{};

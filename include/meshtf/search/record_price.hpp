@@ -226,7 +226,17 @@ constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recor
                              layout_numbers const& l) {
   extent sum = 0;
   for (std::size_t k = 0; k < kinds.size(); ++k)
-    if (bytes[k] != 0 && kinds[k].if_.holds(l)) sum += l.local(undecided_size{bytes[k], kinds[k].dims});
+    if (bytes[k] != 0 && kinds[k].lives(l)) sum += l.local(undecided_size{bytes[k], kinds[k].dims});
+  return sum;
+}
+
+/// Bytes that leave for a file or come back in one process.
+template<class Record>
+constexpr extent bytes_to_file(Record const& record, layout_numbers const& l) {
+  extent sum = 0;
+  for (std::size_t k = 0; k < record.kind_count; ++k)
+    if (record.spilled[k] != 0 && record.kinds[k].is_in_file(l))
+      sum += l.local(undecided_size{record.spilled[k], record.kinds[k].dims});
   return sum;
 }
 
@@ -350,6 +360,7 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   auto* const waiting = new bucket_member[record.send_count + 1];
   peak                = std::max(peak, detail::price_sends<M>(record, l, waiting, note_work, note_message));
   delete[] waiting;
+  sum.note_spilled(detail::bytes_to_file(record, l));
   sum.note_memory(0, peak, detail::bytes_under(record.parameters, kinds, l),
                   detail::bytes_under(record.optimizer, kinds, l));
   return sum;

@@ -28,6 +28,10 @@ struct machine_for<dry<undecided_layout<D...>>> : std::type_identity<recorder<D.
 template<class... D>
 struct sizes_on<recorder<D...>> : std::type_identity<undecided_size> {};
 template<class... D>
+inline constexpr bool can_spill<recorder<D...>> = true;
+template<class... D>
+inline constexpr bool is_told_who_leaves<recorder<D...>> = true;
+template<class... D>
 struct ticket_on<recorder<D...>> : std::type_identity<recorded_array> {};
 
 }  // namespace detail
@@ -52,6 +56,7 @@ public:
   }
   constexpr void start_over() {
     record_.call_count = record_.moment_count = record_.send_count = record_.round_count = 0;
+    record_.spilled                                                                      = {};
     fuller_                                                                              = true;
   }
 
@@ -207,6 +212,32 @@ public:
                                                        detail::recorded_array& copy, undecided_size n) {
     alias(array, copy, n);
   }
+
+  // ---- a file for arrays that leave memory. Under layouts where an array is too short to leave, it stays.
+  /// Those of the whole array: the scopes of blocks that are alike remain as long as each other.
+  static constexpr extent bytes_in_scope(undecided_size const& bytes) { return bytes.whole; }
+  constexpr void write_out(void const*, undecided_size bytes, detail::file_place&) { note_in_file(bytes); }
+  constexpr void read_back(void*, undecided_size bytes, detail::file_place&) { note_in_file(bytes); }
+  constexpr void leave(undecided_size n, extent each, detail::recorded_array& a) {
+    if (sends_ || a.alias != nullptr || record_.kinds[a.kind].if_.dims != 0)
+      throw "meshtf: under some layouts only there is an array that leaves for a file: this program can't be "
+            "recorded without a layout yet";
+    note_moment(-1);
+    live_[kind_in_file(n * each)] += n.whole * each;
+    live_[a.kind] -= n.whole * each;
+  }
+  constexpr void hold_again(undecided_size n, extent each, detail::recorded_array& a) {
+    live_[a.kind] += n.whole * each;
+    live_[kind_in_file(n * each)] -= n.whole * each;
+    fuller_ = true;
+  }
+  constexpr void die_away(undecided_size n, extent each, detail::recorded_array const&) {
+    note_moment(-1);
+    live_[kind_in_file(n * each)] -= n.whole * each;
+  }
+  constexpr void wait_for(detail::file_place const&) const {}
+  constexpr void recall(detail::file_place const&) const {}
+  constexpr void forget(detail::file_place const&) const {}
   constexpr void count_optimizer_state(undecided_size bytes) {
     optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole;
   }
@@ -344,6 +375,10 @@ private:
     fuller_ = false;
     record_.note_moment(live_.data(), call);
   }
+  constexpr std::size_t kind_in_file(undecided_size bytes) {
+    return record_.kind({bytes.dims, {}, bytes.whole, this->spilled().min_bytes});
+  }
+  constexpr void note_in_file(undecided_size bytes) { record_.spilled[kind_in_file(bytes)] += bytes.whole; }
   constexpr void count_bytes(extent bytes, std::size_t kind) {
     if (bytes < 0) note_moment(-1);
     live_.data()[kind] += bytes;

@@ -162,7 +162,10 @@ protected:
     if constexpr (spillable) {
       if (place_ != nullptr) [[unlikely]]
         leave_file();
-      if (state_ == storage_state::away) return;
+      if (state_ == storage_state::away) {
+        if constexpr (is_told_who_leaves<Machine>) machine_->die_away(size_, each, ticket_);
+        return;
+      }
     }
     give_memory(each);
   }
@@ -197,7 +200,8 @@ private:
   constexpr void be_gone(extent each) {
     if (state_ != storage_state::leaving) return;
     machine_->wait_for(*place_);
-    give_memory(each);
+    if constexpr (is_told_who_leaves<Machine>) machine_->leave(size_, each, ticket_);
+    else give_memory(each);
     memory_ = nullptr;
     state_  = storage_state::away;
   }

@@ -26,7 +26,7 @@ template<class T, class Machine>
   using noted        = spilled_storage<T, Machine>;
   auto& m            = x.machine();
   auto const& array  = x.handle();
-  extent const bytes = array->size() * extent{sizeof(T)};
+  extent const bytes = m.bytes_in_scope(array->size() * extent{sizeof(T)});
   if (!m.keeps_tape() || !x.needs_gradient() || x.gradient_stays_unreduced()) return;
   if (array->is_noted() || array->is_absent() || bytes < m.spilled().min_bytes) return;
   array->note(true);

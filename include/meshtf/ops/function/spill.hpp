@@ -95,7 +95,7 @@ constexpr auto spill(F&& f, X const&... x) {
   auto& m       = detail::machine_of_first(x...);
   using machine = std::remove_reference_t<decltype(m)>;
   if constexpr (!detail::can_spill<machine>) {
-    throw "meshtf: spill moves memory, which a record of all layouts can't: search without it";
+    throw "meshtf: spill moves memory, which this machine can't";
     return f(detail::argument(x)...);
   } else {
     bool const keeps = m.records_gradients() && m.keeps_tape();
