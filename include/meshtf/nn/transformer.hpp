@@ -53,6 +53,8 @@ struct transformer_dims {
   // whether the model has a member `recomputed`, the number of its first blocks that are computed again in
   // the backward pass; without it, programs do not compile what that takes
   static constexpr bool recomputes = false;
+  // the same for `spilled`, the number of the blocks after these whose values leave memory for a file
+  static constexpr bool spills = false;
 };
 
 /// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream. `Feed`
@@ -165,7 +167,8 @@ struct layer_if<false, Layer> {
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al.,
 /// Mesh-TensorFlow (2018), section 4, for the layouts.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
-struct transformer : detail::recomputed_if<Dims::recomputes> {
+struct transformer : detail::recomputed_if<Dims::recomputes || Dims::spills>,
+                     detail::spilled_if<Dims::spills> {
   using length = typename Dims::length;
   using vocab  = typename Dims::vocab;
   using model  = typename Dims::model;
@@ -271,6 +274,8 @@ private:
   template<class X>
   constexpr auto through_all(X const& x, [[maybe_unused]] expert_pass pass, std::source_location at) const {
     if constexpr (detail::is_in_turn<block>) return detail::through_in_turn<L>(blocks, x, pass, at);
+    else if constexpr (Dims::spills)
+      return detail::through_recomputed<L>(blocks, x, this->recomputed, this->spilled, at);
     else if constexpr (Dims::recomputes)
       return detail::through_recomputed<L>(blocks, x, this->recomputed, at);
     else return detail::through<L>(blocks, x, at);
