@@ -1,5 +1,5 @@
-// If it compiles, it passes: layout, recomputed blocks and micro-batches are chosen together, for budgets
-// from all the memory that the fastest step takes to a quarter of it.
+// If it compiles, it passes: layout, recomputed and spilled blocks and micro-batches are chosen together, for
+// budgets from all the memory that the fastest step takes to a quarter of it.
 #include <meshtf/planning.hpp>
 
 namespace {
@@ -15,7 +15,11 @@ struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
-/// Four blocks, the first of which may be computed again, over one or four micro-batches.
+/// A machine on which to compute a block again takes longer than to move what it keeps.
+constexpr machine_model with_fast_file{.flops_per_second = 20e9, .file_bytes_per_second = 8e9};
+
+/// Four blocks, the first of which may be computed again, and the next of which may leave for a file, over
+/// one or four micro-batches.
 template<Layout L>
 struct training {
   parameter<float, L, model, hidden> up;
@@ -23,10 +27,13 @@ struct training {
   sgd opt{0.1};
   tensor<float, L, batch, model> x;
   int recomputed;
+  int spilled;
   int parts;
 
-  constexpr training(machine<L>& m, int again, int micro)
-      : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m}, recomputed{again}, parts{micro} {}
+  constexpr training(machine<L>& m, int again, int away, int micro = 1)
+      : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m}, recomputed{again}, spilled{away}, parts{micro} {
+    m.spill_from(20 * KiB);  // some are too short under some layouts
+  }
 
   template<Dimension Batch>
   constexpr auto loss(tensor<float, L, Batch, model> const& in) const {
@@ -36,6 +43,7 @@ struct training {
     auto h = in;
     for (int i = 0; i < 4; ++i) {
       if (i < recomputed) h = recompute(block, h);
+      else if (i < recomputed + spilled) h = spill(block, h);
       else h = block(h);
     }
     return mean(square(h));
@@ -48,11 +56,13 @@ struct training {
 };
 
 using split_dims = candidates<batch, model, hidden>;
-using space      = plan_space<split_dims, recomputed_blocks<4>, micro_batches_of<batch, quarter>>;
+using again      = recomputed_blocks<4>;
+using away       = spilled_blocks<4>;
+using micro      = micro_batches_of<batch, quarter>;
+using space      = plan_space<split_dims, again, away, micro>;
 
 using program = detail::program_of<decltype(detail::records_program<training>),
                                    decltype(detail::prices_program<training>)>;
-using dims    = detail::plan_dims<split_dims, recomputed_blocks<4>, micro_batches_of<batch, quarter>>::type;
 
 constexpr int budgets = 11;
 constexpr extent budget_number(int i, extent all) { return all * (1000 - 75 * i) / 1000; }
@@ -62,44 +72,60 @@ struct walk {
   detail::found_plan roomy{};
   std::array<detail::found_plans, budgets> found{};
 };
+template<class... Coordinates>
 consteval walk walk_budgets() {
-  detail::plan_search<program, grid, space, dims> search{machine_model{}};
+  using dims = detail::plan_dims<split_dims, Coordinates...>::type;
+  detail::plan_search<program, grid, plan_space<split_dims, Coordinates...>, dims> search{with_fast_file};
   walk w;
   w.roomy = search.best(1 * GiB).plan[0];
   for (int i = 0; i < budgets; ++i)
     w.found[static_cast<std::size_t>(i)] = search.best(budget_number(i, w.roomy.peak));
   return w;
 }
-constexpr walk walked = walk_budgets();
+constexpr walk walked    = walk_budgets<again, away, micro>();
+constexpr walk of_blocks = walk_budgets<again, away>();
 
 // with room for all, nothing is computed again, and there is one batch
-static_assert(walked.roomy.values[0] == 0 && walked.roomy.values[1] == 1);
+static_assert(walked.roomy.values == std::array{0, 0, 1, 0});
 
-// there is a plan for each budget; its peak never exceeds it, and asking for less never takes less time
-constexpr bool follows_the_budget = [] {
-  double before = walked.roomy.seconds;
+// the peak never exceeds the budget, and asking for less never takes less time; what is called nearest is
+// over it
+constexpr bool follows_the_budget(walk const& w) {
+  double before = w.roomy.seconds;
   for (int i = 0; i < budgets; ++i) {
-    auto const& found = walked.found[static_cast<std::size_t>(i)];
-    if (found.count == 0) return false;
-    if (found.plan[0].peak > budget_number(i, walked.roomy.peak) || found.plan[0].seconds < before)
-      return false;
-    before = found.plan[0].seconds;
+    auto const& found   = w.found[static_cast<std::size_t>(i)];
+    extent const budget = budget_number(i, w.roomy.peak);
+    if (found.count == 0 ? found.nearest.peak <= budget : found.plan[0].peak > budget) return false;
+    double const takes = found.count == 0 ? before : found.plan[0].seconds;
+    if (takes < before) return false;
+    before = takes;
   }
   return true;
-}();
-static_assert(follows_the_budget);
+}
+static_assert(follows_the_budget(walked) && follows_the_budget(of_blocks));
+static_assert(walked.found[budgets - 1].count > 0 && of_blocks.found[budgets / 3].count > 0);
 
 // where nothing was found, not even a plan over the budget, no layout could be placed
 static_assert(!detail::found_plans{}.has_nearest && !accepted<no_layout_can_be_placed<space>>);
 
-// that the numbers are right, dry runs say: of the last, which computes blocks again in micro-batches
+// without micro-batches, some of them spill blocks, and some compute blocks again
+constexpr bool takes_a_step_of(std::size_t coordinate) {
+  for (auto const& found : of_blocks.found)
+    if (found.count > 0 && found.plan[0].values[coordinate] > 0) return true;
+  return false;
+}
+static_assert(takes_a_step_of(0) && takes_a_step_of(1));
+
+// that the numbers are right, dry runs say: of the last, which works on micro-batches
 constexpr detail::found_plan last = walked.found[budgets - 1].plan[0];
-static_assert(last.values[0] > 0 && last.values[1] == 4);
+static_assert(last.values[0] + last.values[1] > 0 && last.values[2] == 4);
 constexpr extent quarter_of_all = budget_number(budgets - 1, walked.roomy.peak);
-using plan                      = cheapest<training, grid, budget<quarter_of_all>, space>;
+using plan                      = cheapest<training, grid, budget<quarter_of_all, with_fast_file>, space>;
 static_assert(plan::peak <= quarter_of_all && plan::peak == last.peak && plan::seconds == last.seconds);
-static_assert(plan::recomputed == last.values[0] && plan::micro_batches == last.values[1]);
-static_assert(fits<quarter_of_all>(dry_run<training, plan::layout>(plan::recomputed, plan::micro_batches)));
+static_assert(plan::recomputed == last.values[0] && plan::spilled == last.values[1] &&
+              plan::micro_batches == last.values[2]);
+static_assert(fits<quarter_of_all>(dry_run<training, plan::layout>(plan::recomputed, plan::spilled,
+                                                                   plan::micro_batches)));
 static_assert(std::same_as<plan::layout, layout<grid, split<batch, rows, cols>, split<quarter, rows, cols>>>);
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// No plan of the space needs at most `Budget` bytes. The nearest one needs `Peak`, under the layout `L`,
-/// with `Values...` as those of the coordinates.
+/// No plan of the space needs at most `Budget` bytes. The one that needs least, and of these the fastest,
+/// needs `Peak`, under the layout `L`, with `Values...` as those of the coordinates.
 template<extent Budget, extent Peak, class L, int... Values>
 struct no_plan_meets_budget {};
 
@@ -23,6 +23,12 @@ consteval found_plans search_plans() {
   plan_search<Program, M, Space, Open> search{Budget::machine};
   return search.best(Budget::bytes);
 }
+
+/// What the dry run of a plan says.
+struct plan_outcome {
+  extent peak    = 0;
+  double seconds = 0;
+};
 
 template<class Program, Mesh M, class Budget, class Space>
 struct plans_of;
@@ -44,11 +50,17 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
   struct numbers;
   template<std::size_t I, std::size_t... N>
   struct numbers<I, std::index_sequence<N...>> : C::template chosen<plan<I>.values[N]>... {
+    /// That of the dry run. Nobody makes it who does not ask: to a compiler it is a large object.
     static constexpr auto cost =
         typename Program::prices{}(std::type_identity<layout_of<I>>{}, plan<I>.values[N]...);
+    static constexpr plan_outcome outcome = [] {
+      auto const priced =
+          typename Program::prices{}(std::type_identity<layout_of<I>>{}, plan<I>.values[N]...);
+      return plan_outcome{priced.peak_bytes(), priced.time(Budget::machine).total()};
+    }();
     using verdict =
-        std::conditional_t<!found.has_nearest, no_layout_can_be_placed<space>,
-                           std::conditional_t<found.count != 0, legal,
+        std::conditional_t<found.count != 0, legal,
+                           std::conditional_t<!found.has_nearest, no_layout_can_be_placed<space>,
                                               no_plan_meets_budget<Budget::bytes, plan<I>.peak, layout_of<I>,
                                                                    plan<I>.values[N]...>>>;
   };
@@ -57,7 +69,7 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
   template<std::size_t I>
   static constexpr std::size_t confirmed() {
     if constexpr (found.count == 0) return 0;
-    else if constexpr (numbers<I>::cost.peak_bytes() <= Budget::bytes) return I;
+    else if constexpr (numbers<I>::outcome.peak <= Budget::bytes) return I;
     else {
       static_assert(I + 1 < found.count, "meshtf: no dry run confirms a plan whose record meets the budget");
       return confirmed<I + 1>();
@@ -81,8 +93,8 @@ public:
   /// The layout, with the rules of the dimensions of micro-batches.
   using layout = typename plans::template layout_of<ordinal>;
   /// Those of the dry run: bytes, and modelled seconds of a step.
-  static constexpr extent peak    = cheapest_plan::cost.peak_bytes();
-  static constexpr double seconds = cheapest_plan::cost.time(Budget::machine).total();
+  static constexpr extent peak    = cheapest_plan::outcome.peak;
+  static constexpr double seconds = cheapest_plan::outcome.seconds;
   /// How many of the fastest plans its list holds, at most eight.
   static constexpr std::size_t size = plans::found.count;
   static constexpr detail::found_plan const& ranked(std::size_t i) { return plans::found.plan[i]; }
@@ -100,13 +112,14 @@ public:
 ///
 /// `Program<L>{machine, numbers...}` takes the numbers of the coordinates in their order; other numbers than
 /// those of `micro_batches_of` it need not take. For each layout the search takes the least number of
-/// recomputed blocks that fits, by halving: each further block takes time, and no memory. Prices are those of
-/// records, which are exact; the first of the eight fastest plans whose dry run meets the budget is the plan,
-/// and `cost` is that dry run. So asking for less never takes less time, and the peak never exceeds the
-/// budget.
+/// recomputed blocks that fits, and that of spilled ones, by halving: each further block takes time, and no
+/// memory. Both together are looked at where they may be faster. Prices are those of records; the first of
+/// the eight fastest plans whose dry run meets the budget is the plan, and `cost` is that dry run. So asking
+/// for less never takes less time, and the peak never exceeds the budget.
 ///
-/// Errors: `no_plan_meets_budget`, which names the nearest plan and its peak; `no_layout_can_be_placed`.
-/// Sources: Chen et al. (2016) for recomputation; Zheng et al., Alpa (2022), for one search over both.
+/// Errors: `no_plan_meets_budget`, which names the plan with the least peak of the space;
+/// `no_layout_can_be_placed`. Sources: Chen et al. (2016) for recomputation; Zheng et al., Alpa (2022), for
+/// one search over both.
 template<template<Layout> class Program, Mesh M, class Budget, class Space>
 using cheapest = cheapest_plan<
     detail::program_of<decltype(detail::records_program<Program>), decltype(detail::prices_program<Program>)>,

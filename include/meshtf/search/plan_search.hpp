@@ -1,4 +1,4 @@
-// The search for a plan: each layout with the least of a monotone coordinate that meets a budget, from
+// The search for a plan: each layout with the least of the monotone coordinates that meets a budget, from
 // records that are made when they are asked for.
 #pragma once
 
@@ -27,7 +27,7 @@ struct plan_prices {
   // by the number of the layout; those that are not known yet are negative
   growing<double> seconds{};
   growing<extent> peaks{};
-  // where the monotone coordinate is the first: all layouts, and their numbers, fastest first
+  // where the monotone coordinates are the first: all layouts, and their numbers, fastest first
   growing<found_layouts> layouts{};
   growing<int> order{};
 
@@ -119,14 +119,24 @@ class plan_search<Program, M, plan_space<Candidates, C...>, shape<D...>> {
   static constexpr std::size_t coordinates = sizeof...(C);
   static constexpr std::array<int, coordinates + 1> counts{static_cast<int>(C::values.size())..., 1};
   static constexpr int positions = (static_cast<int>(C::values.size()) * ... * 1);
-  /// The first monotone coordinate, or the one past the last.
-  static constexpr std::size_t monotone = [] {
-    std::size_t i    = 0;
+  /// The last monotone coordinate, and the first one if it is another; else the one past the last.
+  static constexpr std::size_t inner = [] {
+    std::size_t last = coordinates;
     bool const yes[] = {C::is_monotone..., true};
-    while (!yes[i]) ++i;
-    return i;
+    for (std::size_t i = 0; i < coordinates; ++i)
+      if (yes[i]) last = i;
+    return last;
   }();
-  static constexpr int steps = counts[monotone];
+  static constexpr std::size_t outer = [] {
+    std::size_t first = 0;
+    bool const yes[]  = {C::is_monotone..., true};
+    while (!yes[first]) ++first;
+    return first == inner ? coordinates : first;
+  }();
+  static_assert(((C::is_monotone ? 1 : 0) + ... + 0) <= 2,
+                "meshtf: at most two coordinates of a space of plans are monotone");
+  static constexpr int last_inner = counts[inner] - 1;
+  static constexpr int last_outer = counts[outer] - 1;
 
 public:
   consteval explicit plan_search(machine_model const& machine) : machine_(machine) {
@@ -138,21 +148,30 @@ public:
     for (prices* p : prices_) delete p;
   }
 
-  /// The fastest plans whose peak is at most `budget` bytes, one for each layout and each position of the
-  /// coordinates that are not monotone.
+  /// The fastest plans whose peak is at most `budget` bytes; if there are none, the plan with the least peak.
+  /// The first is the fastest of all. The others are one for each layout and each position of the coordinates
+  /// that are not monotone, and what was met on the way.
   consteval found_plans best(extent budget) {
     found_plans found;
     plan_position at{};
-    do rank(at, budget, found);
+    do look_along_inner_lines(at, budget, found);
     while (next(at));
+    if (outer < coordinates) {
+      do look_along_outer_lines(at, budget, found);
+      while (next(at));
+    }
+    if (found.count != 0) return found;
+    do look_for_nearest(at, found);
+    while (next(at));
+    if (found.has_nearest && found.nearest.peak <= budget) found.note(found.nearest);
     return found;
   }
 
 private:
-  /// The next position whose monotone coordinate is the first.
+  /// The next position whose monotone coordinates are the first; after the last, the first again.
   static constexpr bool next(plan_position& at) {
     for (std::size_t i = 0; i < coordinates; ++i) {
-      if (i == monotone) continue;
+      if (i == inner || i == outer) continue;
       if (++at[i] < counts[i]) return true;
       at[i] = 0;
     }
@@ -165,10 +184,14 @@ private:
     return chosen;
   }
 
-  consteval prices& priced(plan_position const& at) {
+  static constexpr std::size_t number_of(plan_position const& at) {
     std::size_t number = 0;
     for (std::size_t i = 0; i < coordinates; ++i)
       number = number * static_cast<std::size_t>(counts[i]) + static_cast<std::size_t>(at[i]);
+    return number;
+  }
+  consteval prices& priced(plan_position const& at) {
+    std::size_t const number = number_of(at);
     if (prices_[number] == nullptr)
       prices_[number] = made(values(at), std::make_index_sequence<coordinates>{});
     return *prices_[number];
@@ -184,60 +207,120 @@ private:
       plan.over[d] = static_cast<std::uint8_t>(over_in(p, static_cast<int>(d)));
     return plan;
   }
-  /// The prices of a step of the monotone coordinate.
-  consteval prices& stepped(plan_position at, int step, prices const& first) {
-    if (coordinates > monotone) at[monotone] = step;
-    prices& here = priced(at);
-    here.make_room(first.layouts.size());
+  /// A layout of a list, at a position of the coordinates that are not monotone.
+  struct place {
+    plan_position at;
+    prices* first;  // the list's
+    int number;
+
+    constexpr plan_position with(int of_outer, int of_inner) const {
+      plan_position there = at;
+      if (outer < coordinates) there[outer] = of_outer;
+      if (inner < coordinates) there[inner] = of_inner;
+      return there;
+    }
+    constexpr packed_layout layout() const { return first->layouts[number].first; }
+    constexpr double least_seconds() const { return first->layouts[number].seconds; }
+  };
+  consteval prices& prices_at(place const& p, int of_outer, int of_inner) {
+    prices& here = priced(p.with(of_outer, of_inner));
+    here.make_room(p.first->layouts.size());
     return here;
   }
-  consteval extent peak_at(plan_position const& at, int step, prices const& first, int number) {
-    prices& here = stepped(at, step, first);
-    if (here.peaks[number] < 0) here.peaks[number] = here.peak_of(here.numbers(first.layouts[number].first));
-    return here.peaks[number];
+  consteval extent peak(place const& p, int of_outer, int of_inner) {
+    prices& here = prices_at(p, of_outer, of_inner);
+    if (here.peaks[p.number] < 0) here.peaks[p.number] = here.peak_of(here.numbers(p.layout()));
+    return here.peaks[p.number];
   }
-  consteval double seconds_at(plan_position const& at, int step, prices const& first, int number) {
-    prices& here = stepped(at, step, first);
-    if (here.seconds[number] < 0)
-      here.seconds[number] = here.seconds_of(here.numbers(first.layouts[number].first));
-    return here.seconds[number];
+  consteval double seconds(place const& p, int of_outer, int of_inner) {
+    if (of_outer == 0 && of_inner == 0) return p.least_seconds();
+    prices& here = prices_at(p, of_outer, of_inner);
+    if (here.seconds[p.number] < 0) here.seconds[p.number] = here.seconds_of(here.numbers(p.layout()));
+    return here.seconds[p.number];
+  }
+  consteval found_plan plan_at(place const& p, int of_outer, int of_inner) {
+    return plan_of(p.layout(), p.with(of_outer, of_inner), seconds(p, of_outer, of_inner),
+                   peak(p, of_outer, of_inner));
+  }
+  consteval bool is_made(place const& p, int of_outer, int of_inner) const {
+    return prices_[number_of(p.with(of_outer, of_inner))] != nullptr;
   }
 
-  /// Ranks the layouts of one position, the fastest first as long as they may be among the best.
-  consteval void rank(plan_position const& at, extent budget, found_plans& found) {
+  // g++ 12 takes no lambda that calls immediate functions, so these are loops
+  consteval prices& listed(plan_position const& at) {
     prices& first = priced(at);
     first.find_layouts(of_dims::pads);
+    return first;
+  }
+
+  /// Notes the plans of the layouts with the least step of the inner coordinate that meets the budget.
+  consteval void look_along_inner_lines(plan_position const& at, extent budget, found_plans& found) {
+    prices& first = listed(at);
     for (int i = 0; i < first.layouts.size(); ++i) {
-      int const number = first.order[i];
-      if (found.excludes(first.layouts[number].seconds)) return;
-      meet(at, first, number, budget, found);
+      place const p{at, &first, first.order[i]};
+      if (found.excludes(p.least_seconds())) return;
+      if (peak(p, 0, 0) <= budget) found.note(plan_at(p, 0, 0));
+      else look_along_inner(p, 0, budget, found);
     }
   }
-  /// Notes the plan of this layout with the least step that meets the budget.
-  consteval void meet(plan_position at, prices const& first, int number, extent budget, found_plans& found) {
-    packed_layout const p = first.layouts[number].first;
-    extent const peak     = peak_at(at, 0, first, number);
-    found_plan plan       = plan_of(p, at, first.layouts[number].seconds, peak);
-    if (peak > budget && steps > 1) {
-      found.note_nearest(plan);
-      extent const least = peak_at(at, steps - 1, first, number);
-      // what does not fit even so is the nearest plan at most
-      int const step     = least <= budget ? first_with(at, first, number, budget) : steps - 1;
-      double const takes = seconds_at(at, step, first, number);
-      extent const needs = peak_at(at, step, first, number);
-      if (coordinates > monotone) at[monotone] = step;
-      plan = plan_of(p, at, takes, needs);
-    }
-    found.note_nearest(plan);
-    if (plan.peak <= budget) found.note(plan);
+  consteval void look_along_inner(place const& p, int of_outer, extent budget, found_plans& found) {
+    if (last_inner > 0 && peak(p, of_outer, last_inner) <= budget)
+      found.note(plan_at(p, of_outer, least_step(p, {of_outer, 0, last_inner, false}, budget)));
   }
-  /// The least step from 1 on whose peak is at most `bytes`, where that of the last is.
-  consteval int first_with(plan_position const& at, prices const& first, int number, extent bytes) {
-    int low  = 1;
-    int high = steps - 1;
+  /// Notes plans that take steps of the outer coordinate, or of both, if they may be the fastest. Where all
+  /// of neither coordinate meets the budget, no steps of both do.
+  consteval void look_along_outer_lines(plan_position const& at, extent budget, found_plans& found) {
+    prices& first = listed(at);
+    for (int i = 0; i < first.layouts.size(); ++i) {
+      place const p{at, &first, first.order[i]};
+      if (!found.may_be_first(p.least_seconds())) return;
+      if (peak(p, 0, 0) <= budget) continue;
+      if (last_outer == 0 || !found.may_be_first(seconds(p, 1, 0))) continue;
+      bool const outer_fits = peak(p, last_outer, 0) <= budget;
+      if (!outer_fits && peak(p, 0, last_inner) > budget) continue;
+      int const step = outer_fits ? least_step(p, {0, 0, last_outer, true}, budget) : last_outer + 1;
+      if (step <= last_outer) found.note(plan_at(p, step, 0));
+      for (int k = 1; k < step && k <= last_outer && found.may_be_first(seconds(p, k, 0)); ++k)
+        look_along_inner(p, k, budget, found);
+    }
+  }
+  /// Notes the fastest of the plans with the least peak of these layouts.
+  consteval void look_for_nearest(plan_position const& at, found_plans& found) {
+    prices& first = listed(at);
+    for (int i = 0; i < first.layouts.size(); ++i) {
+      place const p{at, &first, first.order[i]};
+      for (int k = 0; k <= last_outer; ++k) {
+        extent const least = peak(p, k, last_inner);
+        if (found.has_nearest && least > found.nearest.peak) continue;
+        int const step = peak(p, k, 0) <= least ? 0 : least_step(p, {k, 0, last_inner, false}, least);
+        found.note_nearest(plan_at(p, k, step));
+      }
+    }
+  }
+
+  /// Steps `first` + 1 to `last` of one coordinate, where the other is at `other`.
+  struct line {
+    int other;
+    int first;
+    int last;
+    bool is_outer;
+
+    constexpr int of_outer(int k) const { return is_outer ? k : other; }
+    constexpr int of_inner(int k) const { return is_outer ? other : k; }
+  };
+  /// The least step whose peak is at most `bytes`, where that of the last is. Records that there are say
+  /// first where it can be.
+  consteval int least_step(place const& p, line const& of, extent bytes) {
+    int low  = of.first + 1;
+    int high = of.last;
+    for (int k = low; k < high; ++k)
+      if (is_made(p, of.of_outer(k), of.of_inner(k))) {
+        if (peak(p, of.of_outer(k), of.of_inner(k)) <= bytes) high = k;
+        else low = k + 1;
+      }
     while (low < high) {
       int const middle = low + (high - low) / 2;
-      if (peak_at(at, middle, first, number) <= bytes) high = middle;
+      if (peak(p, of.of_outer(middle), of.of_inner(middle)) <= bytes) high = middle;
       else low = middle + 1;
     }
     return high;

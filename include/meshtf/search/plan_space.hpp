@@ -37,7 +37,9 @@ struct budget {
 /// gets the number in its constructor, as do those of the other coordinates, in the order of the space.
 template<int Most>
 struct recomputed_blocks : detail::from_nothing<std::make_integer_sequence<int, Most + 1>> {
-  /// Each further step takes no more memory and no less time: the search halves.
+  /// Each further step takes no more memory and no less time: the search halves. Of two such coordinates, so
+  /// do the steps of each where the other is at its first value, and those of the second wherever the first
+  /// is; steps of both need no less memory than all of the one or all of the other.
   static constexpr bool is_monotone = true;
   using dims                        = shape<>;  // that a layout splits as it splits others
 
@@ -45,6 +47,19 @@ struct recomputed_blocks : detail::from_nothing<std::make_integer_sequence<int, 
   template<int K>
   struct chosen {
     static constexpr int recomputed = K;
+  };
+};
+
+/// A coordinate of a plan: how many blocks leave memory for a file until the backward pass (`spill`), 0 to
+/// `Most`, after those that are computed again: with 2 of these, the blocks 2, 3, ... of a model.
+template<int Most>
+struct spilled_blocks : detail::from_nothing<std::make_integer_sequence<int, Most + 1>> {
+  static constexpr bool is_monotone = true;
+  using dims                        = shape<>;
+
+  template<int K>
+  struct chosen {
+    static constexpr int spilled = K;
   };
 };
 
@@ -97,7 +112,7 @@ struct found_plans {
 
   std::array<found_plan, max_plans> plan{};
   std::size_t count = 0;
-  found_plan nearest{};  // the one that needs least memory, whether it meets the budget or not
+  found_plan nearest{};  // if there are none: the one that needs least memory
   bool has_nearest = false;
 
   constexpr bool is_full() const { return count == max_plans; }
@@ -105,6 +120,9 @@ struct found_plans {
   constexpr bool excludes(double seconds) const {
     return is_full() && seconds >= plan[max_plans - 1].seconds;
   }
+
+  /// Whether a plan that takes this time may be the fastest.
+  constexpr bool may_be_first(double seconds) const { return count == 0 || seconds < plan[0].seconds; }
 
   constexpr void note(found_plan const& p) {
     if (is_full() && !is_better(p, plan[max_plans - 1])) return;
