@@ -19,8 +19,10 @@ EXCEPTIONS = {
                                    "or on which it is on one stage"),
     "io/asynchronous_saves.hpp": (1, "a save that fails on one process fails on all"),
     "io/log.hpp": (2, "histograms: each process adds the tensors that it has; the slowest process is one of all"),
-    "runtime/messages.hpp": (6, "broadcast from the first process; which sets of axes get a communicator; "
+    "runtime/messages.hpp": (5, "broadcast from the first process; which sets of axes get a communicator; "
                                 "gather_on_first"),
+    "runtime/agreements.hpp": (1, "what is agreed on is agreed on by all"),
+    "ops/function/reproducible.hpp": (1, "gradients are added up over all processes as whole arrays"),
     "runtime/process_mesh.hpp": (1, "room in the file of spilled arrays is reserved by all processes of a stage together"),
     "runtime/stop_on_signal.hpp": (1, "a process that is asked to stop stops all"),
     "ops/function/twice.hpp": (1, "what differs on one process is an error on all"),

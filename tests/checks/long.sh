@@ -24,7 +24,7 @@ says() {
   done < <(grep -e '^cmake --preset' "$there/said")
   [ $some = 1 ] || { echo "tests/run $*: nothing is configured"; exit 1; }
 }
-says "-DMESHTF_LONG_TESTS=OFF -DMESHTF_FUZZ_PROGRAMS=120 -DMESHTF_FUZZ_SEED=1 "
+says "-DMESHTF_LONG_TESTS=OFF -DMESHTF_FUZZ_PROGRAMS=60 -DMESHTF_FUZZ_SEED=1 "
 says "-DMESHTF_LONG_TESTS=ON -DMESHTF_FUZZ_PROGRAMS=1000 -DMESHTF_FUZZ_SEED=1;2;3;4;5 " --long
 says "-DMESHTF_LONG_TESTS=ON -DMESHTF_FUZZ_PROGRAMS=40 -DMESHTF_FUZZ_SEED=7;9 " --long --seed 7 --programs 40 --seed 9
 

@@ -40,7 +40,7 @@ groups = [
      "plan/displace_plan.hpp plan/reshard/reshape_plan.hpp plan/reshard/reshard_plan.hpp plan/shift_plan.hpp plan/slice_plan.hpp "
      "plan/split_into_plan.hpp plan/stack_plan.hpp plan/write_plan.hpp pad_with_elements_behind.cpp shift_with_wrap_argument.cpp"),
     ("functions", "Functions of the program", "ops/pointwise/map.hpp plan/slicewise_plan.hpp ops/function/custom_gradient.hpp plan/batch_blocks.hpp "
-     "ops/function/reproducible.hpp fused_keeps_reference.cpp fused_of_comparison.cpp fused_of_float.cpp "
+     "ops/function/reproducible.hpp reproducible_of_split_parameter.cpp fused_keeps_reference.cpp fused_of_comparison.cpp fused_of_float.cpp "
      "fused_sum_of_several.cpp fused_with_if.cpp"),
     ("experts", "Mixtures of experts", "nn/expert_capacity.hpp nn/expert_choice.hpp nn/blocks_in_turn.hpp"),
     ("training", "Parameters, optimizers and the backward pass", "tensor/parameters.hpp tensor/tape.hpp nn/depth.hpp optim/update.hpp optim/updates_in_backward.hpp "
@@ -75,6 +75,7 @@ meanings = {   # of the files without one
     "no_blocks_to_recompute.cpp": "No number of recomputed blocks meets the budget of `fits_with`; the message has the number with the least peak, and this peak and the budget.",
     "pad_with_elements_behind.cpp": "The third argument of `pad` is the value of the further elements; how many there are follows from the sizes.",
     "record_cut_elsewhere.cpp": "Under this layout an operation of the record can't be placed; a dry run may price it.",
+    "reproducible_of_split_parameter.cpp": "`reproducible` adds up gradients over processes as whole arrays, so a layout splits none of its parameters.",
     "second_backward.cpp": "An earlier `backward` has used up the tape of this value: call `backward(a + b)` once.",
     "shift_with_wrap_argument.cpp": "The third argument of `shift` is the value that comes in; `roll` goes round.",
     "step_of_a_model.cpp": "An optimizer steps a list of parameters, not a model: `step(parameters(model))`.",
@@ -83,7 +84,7 @@ meanings = {   # of the files without one
     "values_of_a_dry_run.cpp": "A tensor under a dry layout has no elements, so `value()` has nothing to show.",
 }
 # Templates without a body that are no objections: prices and parts of them.
-no_verdicts = {"cluster", "arrays_of", "factor_of", "finish_sends", "recomputed_if", "reshard_sends", "split_only", "write_broadcast"}
+no_verdicts = {"cluster", "arrays_of", "factor_of", "finish_sends", "recomputed_if", "reshard_sends", "spilled_if", "split_only", "write_broadcast"}
 problems = []
 flags = ["-std=c++20", "-fsyntax-only", "-fdiagnostics-color=never", f"-I{root / 'include'}"]
 

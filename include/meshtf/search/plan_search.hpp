@@ -220,7 +220,7 @@ private:
       return there;
     }
     constexpr packed_layout layout() const { return first->layouts[number].first; }
-    constexpr double least_seconds() const { return first->layouts[number].seconds; }
+    constexpr double min_seconds() const { return first->layouts[number].seconds; }
   };
   consteval prices& prices_at(place const& p, int of_outer, int of_inner) {
     prices& here = priced(p.with(of_outer, of_inner));
@@ -233,7 +233,7 @@ private:
     return here.peaks[p.number];
   }
   consteval double seconds(place const& p, int of_outer, int of_inner) {
-    if (of_outer == 0 && of_inner == 0) return p.least_seconds();
+    if (of_outer == 0 && of_inner == 0) return p.min_seconds();
     prices& here = prices_at(p, of_outer, of_inner);
     if (here.seconds[p.number] < 0) here.seconds[p.number] = here.seconds_of(here.numbers(p.layout()));
     return here.seconds[p.number];
@@ -258,14 +258,14 @@ private:
     prices& first = listed(at);
     for (int i = 0; i < first.layouts.size(); ++i) {
       place const p{at, &first, first.order[i]};
-      if (found.excludes(p.least_seconds())) return;
+      if (found.excludes(p.min_seconds())) return;
       if (peak(p, 0, 0) <= budget) found.note(plan_at(p, 0, 0));
       else look_along_inner(p, 0, budget, found);
     }
   }
   consteval void look_along_inner(place const& p, int of_outer, extent budget, found_plans& found) {
     if (last_inner > 0 && peak(p, of_outer, last_inner) <= budget)
-      found.note(plan_at(p, of_outer, least_step(p, {of_outer, 0, last_inner, false}, budget)));
+      found.note(plan_at(p, of_outer, min_step(p, {of_outer, 0, last_inner, false}, budget)));
   }
   /// Notes plans that take steps of the outer coordinate, or of both, if they may be the fastest. Where all
   /// of neither coordinate meets the budget, no steps of both do.
@@ -273,12 +273,12 @@ private:
     prices& first = listed(at);
     for (int i = 0; i < first.layouts.size(); ++i) {
       place const p{at, &first, first.order[i]};
-      if (!found.may_be_first(p.least_seconds())) return;
+      if (!found.may_be_first(p.min_seconds())) return;
       if (peak(p, 0, 0) <= budget) continue;
       if (last_outer == 0 || !found.may_be_first(seconds(p, 1, 0))) continue;
       bool const outer_fits = peak(p, last_outer, 0) <= budget;
       if (!outer_fits && peak(p, 0, last_inner) > budget) continue;
-      int const step = outer_fits ? least_step(p, {0, 0, last_outer, true}, budget) : last_outer + 1;
+      int const step = outer_fits ? min_step(p, {0, 0, last_outer, true}, budget) : last_outer + 1;
       if (step <= last_outer) found.note(plan_at(p, step, 0));
       for (int k = 1; k < step && k <= last_outer && found.may_be_first(seconds(p, k, 0)); ++k)
         look_along_inner(p, k, budget, found);
@@ -292,7 +292,7 @@ private:
       for (int k = 0; k <= last_outer; ++k) {
         extent const least = peak(p, k, last_inner);
         if (found.has_nearest && least > found.nearest.peak) continue;
-        int const step = peak(p, k, 0) <= least ? 0 : least_step(p, {k, 0, last_inner, false}, least);
+        int const step = peak(p, k, 0) <= least ? 0 : min_step(p, {k, 0, last_inner, false}, least);
         found.note_nearest(plan_at(p, k, step));
       }
     }
@@ -310,7 +310,7 @@ private:
   };
   /// The least step whose peak is at most `bytes`, where that of the last is. Records that there are say
   /// first where it can be.
-  consteval int least_step(place const& p, line const& of, extent bytes) {
+  consteval int min_step(place const& p, line const& of, extent bytes) {
     int low  = of.first + 1;
     int high = of.last;
     for (int k = low; k < high; ++k)
