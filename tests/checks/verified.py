@@ -33,9 +33,7 @@ not_yet = {
     "pointwise/rotary.hpp pointwise/bias_gelu.hpp pointwise/fused.hpp": "their plans have no test of all placements",
     "product/attention.hpp product/attention_terms.hpp": "attention exponentiates, so integers need a stand-in for its kernel",
     "normalise/batch_norm.hpp normalise/group_norm.hpp normalise/norm.hpp": "norms divide by a root, so integers need a stand-in for their kernels",
-    "index/searchsorted.hpp": "its lines have no test of all placements",
     "window/*": "windows have no test of all placements",
-    "shape/reshape.hpp": "sizes are products of others, so they are few up to 5; the moves that it makes are those of `moves`",
     "random/*": "they draw from numbers that depend on the place of an element, and have no definition in integers",
     "function/*": "they call a function of the program, and plan nothing of their own but its schedule"
 }

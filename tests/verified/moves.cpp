@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <meshtf/plan/reshard/reshape_moves.hpp>
 #include <meshtf/plan/reshard/reshard_moves.hpp>
 
 namespace {
@@ -90,6 +91,51 @@ TEST_CASE("moves bring every element to its place between all placements", "[ver
   counter count{"moves"};
   check_moves<shape<a>>(count, {1, 2, 3, 4, 5});
   check_moves<shape<a, b>>(count, {1, 2, 3, 4, 5});
+  count.compare_with_page(MESHTF_TESTS_FOLDER);
+}
+
+/// Whether each process has the elements of `a` in the same order as those of `b`, `c` and `d`, into which it
+/// is split.
+bool same_elements(setting const& s, dim_list const& parts) {
+  bool same      = true;
+  auto const one = letters_of<shape<a>>;
+  for_each_process(s, [&](std::size_t, place_in_mesh const& here) {
+    for_each_index(s, parts, [&](position at) {
+      for (int l : parts) at[0] = at[0] * s.size(l) + at[static_cast<std::size_t>(l)];
+      same = same && place_in_shard(s, one, here, at) == place_in_shard(s, parts, here, at);
+    });
+  });
+  return same && allocated(s, one) == allocated(s, parts);
+}
+
+/// A dimension of all sizes of its parts, under all placements in which it can be viewed as them.
+template<class Parts>
+void check_views(counter& count) {
+  for_each_layout<shape<a>>([&]<class L>(setting const& placed_whole) {
+    ++count.placements;
+    for_each_size(placed_whole, letters_of<Parts>, [&](setting s) {
+      s.dim[0].size = 1;
+      std::vector<placed> parts;
+      for (int l : letters_of<Parts>) {
+        parts.push_back({.size = s.size(l)});
+        s.dim[0].size *= s.size(l);
+      }
+      if (meshtf::distribute(s.dim[0], parts, s.axes) != s.dim[0].over.count)
+        return;  // split_runs_across_parts
+      for (std::size_t i = 0; i < parts.size(); ++i) s.dim[i + 1] = parts[i];
+      count.expect(same_elements(s, letters_of<Parts>), "view", s);
+    });
+  });
+}
+
+// rule views: reshard/reshape_moves.hpp reshard/reshape_plan.hpp
+// checks: a dimension and the two or three that it is split into, or that are merged into it, have the same
+// elements in the same order in each process, wherever the plan allows it. (Where the layout has the parts
+// elsewhere, they then move: see moves.) sizes: 1 to 5, of the parts operations: shape/reshape.hpp
+TEST_CASE("a dimension viewed as several has the same elements under every placement", "[verified]") {
+  counter count{"views"};
+  check_views<shape<b, c>>(count);
+  check_views<shape<b, c, d>>(count);
   count.compare_with_page(MESHTF_TESTS_FOLDER);
 }
 

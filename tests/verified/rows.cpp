@@ -2,9 +2,11 @@
 #include "processes.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 
 #include <meshtf/plan/scatter_plan.hpp>
+#include <meshtf/plan/searchsorted_plan.hpp>
 
 namespace {
 
@@ -181,6 +183,63 @@ TEST_CASE("rows by index are their definition under every placement", "[verified
   check_everywhere<shape<b, c>, b, shape<a>>(count);
   check_everywhere<shape<c, b>, b, shape<a>>(count);
   check_everywhere<shape<a, b>, b, shape<a, c>>(count);
+  count.compare_with_page(MESHTF_TESTS_FOLDER);
+}
+
+// ---- values in sorted sequences
+
+/// For each value how many elements of its sequence along `b` are less, or, from the right, not larger.
+void check_search(counter& count, setting const& s, rule const& r) {
+  whole sequence     = integers(s, r.array[0], 1);
+  whole const values = integers(s, r.array[1], 2);
+  for_each_index(s, r.array[0], [&](position const& at) {  // each line rises, by 0, 1 or 2
+    position before = at;
+    if (before[1]-- > 0)
+      sequence(s, at) = sequence(s, before) + std::abs(static_cast<int>(sequence(s, at)) % 3);
+  });
+  auto const sequences = shards_of(s, sequence);
+  auto const wanted    = shards_of(s, values);
+  for (bool right : {false, true}) {
+    whole z = zeros(s, r.array[2]);
+    for_each_index(s, united(r.array[2], r.array[0]), [&](position const& at) {
+      double const element = sequence(s, at);
+      double const value   = values(s, at);
+      if (element < value || (right && element == value)) ++z(s, at);
+    });
+    std::vector<shard> found;
+    for_each_plan<meshtf::search_steps>(
+        s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
+          ids_of_process counts(allocated(s, r.array[2]), -7);
+          meshtf::task::compute(task::search<double>{right}, steps, here, sequences[p].data(),
+                                wanted[p].data(), counts.data());
+          found.emplace_back(counts.begin(), counts.end());
+        });
+    count.expect(equal(s, found, z), "count", s);
+  }
+}
+
+template<class Sequence, class Values>
+void check_searches(counter& count) {
+  using dims = meshtf::united<Values, Sequence>;
+  for_each_layout<dims>([&]<class L>(setting const& placed) {
+    using plan = meshtf::searchsorted_plan<L, Sequence, b, Values>;
+    if constexpr (meshtf::accepted<typename plan::verdict>) {
+      rule const r = rule_of<L, meshtf::search_steps, typename plan::loops, b>(
+          meshtf::arrays_of<Sequence, Values, typename plan::result>{}, 0);
+      ++count.placements;
+      for_each_size(placed, letters_of<dims>, [&](setting const& s) { check_search(count, s, r); });
+    }
+  });
+}
+
+// rule searches: searchsorted_plan.hpp
+// checks: counts from both sides, of values that share dimensions with the sequences or not
+// sizes: 1 to 5
+// operations: index/searchsorted.hpp
+TEST_CASE("values in sorted sequences are their definition under every placement", "[verified]") {
+  counter count{"searches"};
+  check_searches<shape<b>, shape<a>>(count);
+  check_searches<shape<a, b>, shape<a, c>>(count);
   count.compare_with_page(MESHTF_TESTS_FOLDER);
 }
 
