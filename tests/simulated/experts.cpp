@@ -28,12 +28,12 @@ struct training {
   meshtf::tensor<double, L, batch, length, model> x;
   meshtf::tensor<double, L, batch, length, model> y;
 
-  explicit training(meshtf::machine<L>& m)
+  constexpr explicit training(meshtf::machine<L>& m)
       : mixture{m, seeds, 0.2, 0.2},
         x{meshtf::random_normal<double, L, batch, length, model>(m, {.seed = 3})},
         y{meshtf::random_normal<double, L, batch, length, model>(m, {.seed = 4})} {}
 
-  auto step(int i) {
+  constexpr auto step(int i) {
     auto const z     = mixture(x, {.seed = 2, .stream = static_cast<std::uint64_t>(i)});
     auto const error = mean(square(x + z.value - y));
     auto const loss  = error + finish(z.balance_loss * 0.05 + z.router_z_loss * 0.001);

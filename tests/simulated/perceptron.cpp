@@ -24,13 +24,13 @@ struct training {
   meshtf::tensor<double, L, batch, in> x;
   meshtf::tensor<double, L, batch, out> y;
 
-  explicit training(meshtf::machine<L>& m)
+  constexpr explicit training(meshtf::machine<L>& m)
       : up{m, meshtf::he_normal{1}},
         down{m, meshtf::he_normal{2}},
         x{meshtf::random_normal<double, L, batch, in>(m, {.seed = 3})},
         y{meshtf::random_normal<double, L, batch, out>(m, {.seed = 4})} {}
 
-  auto step(int) {
+  constexpr auto step(int) {
     auto const loss = mean(square(down(relu(up(x))) - y));
     backward(loss);
     opt.step(meshtf::parameters(up, down));

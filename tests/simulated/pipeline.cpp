@@ -26,10 +26,10 @@ struct block {
   meshtf::nn::linear<double, L, model, hidden> up;
   meshtf::nn::linear<double, L, hidden, model> down;
 
-  block(meshtf::machine<L>& m, std::uint64_t seed)
+  constexpr block(meshtf::machine<L>& m, std::uint64_t seed)
       : up{m, meshtf::he_normal{seed}}, down{m, meshtf::normal{seed + 1, 0.1}} {}
-  auto operator()(auto const& x) const { return x + down(gelu(up(x))); }
-  auto parameters() { return meshtf::parameters(named("up", up), named("down", down)); }
+  constexpr auto operator()(auto const& x) const { return x + down(gelu(up(x))); }
+  constexpr auto parameters() { return meshtf::parameters(named("up", up), named("down", down)); }
 };
 
 constexpr extent blocks = 16;
@@ -43,7 +43,7 @@ struct training {
 
   static constexpr extent stage_of(extent i) { return i * meshtf::stage_count<L> / blocks; }
 
-  explicit training(meshtf::machine<L>& m)
+  constexpr explicit training(meshtf::machine<L>& m)
       : x{meshtf::random_normal<double, L, batch, model>(m, {.seed = 3})},
         y{meshtf::random_normal<double, L, batch, model>(m, {.seed = 4})} {
     net.reserve(blocks);
@@ -53,7 +53,7 @@ struct training {
     }
   }
 
-  auto step(int) {
+  constexpr auto step(int) {
     auto const loss = meshtf::accumulate<4>(x.machine(), [&](extent n) {
       auto h = net[0](meshtf::micro_batch<batch, part>(x, n));
       for (extent i = 1; i < blocks; ++i) {

@@ -31,7 +31,7 @@ struct training {
   meshtf::adamw opt{1e-2};
   meshtf::tensor<int, L, batch, length> ids;
 
-  explicit training(meshtf::machine<L>& m)
+  constexpr explicit training(meshtf::machine<L>& m)
       : net{m, 1},
         ids{meshtf::cast<int>(meshtf::random_uniform<double, L, batch, length>(m, {.seed = 2}) * 64.0)} {
     opt.max_norm    = 1;
@@ -39,7 +39,7 @@ struct training {
     opt.prepare(net.parameters());
   }
 
-  auto step(int i) {
+  constexpr auto step(int i) {
     auto const dropped = meshtf::dropout(net(ids), 0.1, {.seed = 3, .stream = static_cast<std::uint64_t>(i)});
     auto const loss    = mean(meshtf::softmax_cross_entropy<vocab>(dropped, ids));
     backward(loss);
