@@ -171,6 +171,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   auto const steps = chosen.steps;
   meshtf::training_position at{.step = 0, .seed = static_cast<std::uint64_t>(chosen.seed.value_or(1))};
   training<L> t{m, at.seed};
+  if (chosen.sums == "bfloat16") t.opt.sums_travel_as = meshtf::element::bfloat16;
   if (!chosen.resume.empty()) at = resume(t, chosen);
   m.agree(parameters(t.net));
   auto const first = static_cast<long>(at.step);

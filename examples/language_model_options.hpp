@@ -12,8 +12,8 @@
 
 inline std::string usage(std::string const& size, long steps) {
   return "usage: language_model_" + size +
-         " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--save DIR]\n" +
-         "       [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" +
+         " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--sums NAME]\n" +
+         "       [--save DIR] [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" +
          "  --steps N       training steps (default: " + std::to_string(steps) +
          R"()
   --layout NAME   one layout alone (default: a few steps under each that this number of processes has,
@@ -24,6 +24,8 @@ inline std::string usage(std::string const& size, long steps) {
   --every N       a line of progress every N steps (default: the first, and each tenth of them)
   --size NAME     that of this program: other sizes are other programs
   --model NAME    gpt2 or llama, that of this program, too
+  --sums NAME     as what gradients travel between processes: float32, or bfloat16 in half of the bytes
+                  (default: float32)
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data; of the same
                   folder as --save, if there is one: so this command may be repeated
@@ -34,11 +36,14 @@ inline std::string usage(std::string const& size, long steps) {
 )";
 }
 
+inline bool is_name_of_sums(std::string const& name) { return name == "float32" || name == "bfloat16"; }
+
 struct options {
   long steps;                     // the default is that of the size
   std::string size;               // that of the program
   std::string model;              // that of the program
   std::string layout       = {};  // empty: all
+  std::string sums         = "float32";
   std::string data         = "build/data/kjv.txt";
   long every               = 0;   // not given
   std::optional<long> seed = {};  // 1, or that of the checkpoint
@@ -57,6 +62,7 @@ struct options {
                       setting{"size", &self::size}.must_match(),
                       setting{"model", &self::model}.must_match(),
                       setting{"layout", &self::layout}.not_kept(),
+                      setting{"sums", &self::sums}.expects("float32 or bfloat16", is_name_of_sums).not_kept(),
                       setting{"data", &self::data}.may_differ(),
                       setting{"every", &self::every}.expects(from_1, at_least<1>).not_kept(),
                       setting{"seed", &self::seed}.expects(from_0, at_least<0>).not_kept(),
