@@ -22,8 +22,8 @@ std::vector<shard> contracted(setting const& s, rule const& r, std::vector<shard
     if (own.scratch > fullest.scratch)
       throw std::logic_error("expected the scratch memory of the fullest process to be enough");
     std::fill(scratch.begin(), scratch.end(), unwritten);
-    meshtf::task::compute(meshtf::task::contract<double>{}, own, here, x[p].data(), y[p].data(), z[p].data(),
-                          scratch.data());
+    meshtf::task::contract<double>{}.compute(own, here, x[p].data(), y[p].data(), z[p].data(),
+                                             scratch.data());
   });
   return z;
 }

@@ -85,7 +85,7 @@ std::vector<shard> joined_in_parts(setting const& s, running_rule const& r, std:
     task::reduce<Op, meshtf::function::identity, double, double> const sum{};
     for_each_plan<nest_steps>(s, r.each_line,
                               [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-                                meshtf::task::compute(sum, steps, here, parts[p].data(), x[p].data());
+                                sum.compute(steps, here, parts[p].data(), x[p].data());
                               });
   } else {  // this kernel is compiled where it is used, so here is the definition
     for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
@@ -123,11 +123,11 @@ std::vector<shard> run_along(setting const& s, running_rule const& r, std::vecto
   auto const before = split ? joined_before<Op>(s, r, x, which.reverse) : x;
   for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     if (split)
-      meshtf::task::compute(task::run_on<Op, double>{which.reverse, which.exclusive}, steps, here,
-                            x[p].data(), before[p].data(), z[p].data());
+      task::run_on<Op, double>{which.reverse, which.exclusive}.compute(steps, here, x[p].data(),
+                                                                       before[p].data(), z[p].data());
     else
-      meshtf::task::compute(task::run_along<Op, double>{which.reverse, which.exclusive}, steps, here,
-                            x[p].data(), z[p].data());
+      task::run_along<Op, double>{which.reverse, which.exclusive}.compute(steps, here, x[p].data(),
+                                                                          z[p].data());
   });
   return z;
 }
@@ -137,8 +137,8 @@ std::vector<shard> cumprod_gradient(setting const& s, running_rule const& r, std
   auto dx = empty_shards(s, r.lines.array[0]);
   if (s.dim[along].parts == 1) {
     for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-      meshtf::task::compute(task::cumprod_gradient<double>{which.reverse, which.exclusive}, steps, here,
-                            x[p].data(), dz[p].data(), dx[p].data());
+      task::cumprod_gradient<double>{which.reverse, which.exclusive}.compute(steps, here, x[p].data(),
+                                                                             dz[p].data(), dx[p].data());
     });
     return dx;
   }
@@ -146,17 +146,16 @@ std::vector<shard> cumprod_gradient(setting const& s, running_rule const& r, std
   auto const before = joined_before<reduction::product>(s, r, x, which.reverse);
   std::vector<shard> folded(x.size(), shard(2 * lines, unwritten));
   for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-    meshtf::task::compute(task::fold_products<double>{which.reverse, which.exclusive}, steps, here,
-                          x[p].data(), dz[p].data(), folded[p].data());
+    task::fold_products<double>{which.reverse, which.exclusive}.compute(steps, here, x[p].data(),
+                                                                        dz[p].data(), folded[p].data());
   });
   auto const all = gathered(s, folded, s.dim[along].over.set());
   for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     shard later(lines, unwritten);
-    meshtf::task::compute(task::pass_through_parts<double>{s.dim[along].over, which.reverse}, steps, here,
-                          all[p].data(), later.data());
-    meshtf::task::compute(task::cumprod_gradient_on<double>{which.reverse, which.exclusive}, steps, here,
-                          x[p].data(), before[p].data(), std::as_const(later).data(), dz[p].data(),
-                          dx[p].data());
+    task::pass_through_parts<double>{s.dim[along].over, which.reverse}.compute(steps, here, all[p].data(),
+                                                                               later.data());
+    task::cumprod_gradient_on<double>{which.reverse, which.exclusive}.compute(
+        steps, here, x[p].data(), before[p].data(), std::as_const(later).data(), dz[p].data(), dx[p].data());
   });
   return dx;
 }
@@ -250,14 +249,13 @@ void check_argmax(counter& count, setting const& s, rule const& r, rule const& r
   auto largest = empty_shards(s, r.array[1]);
   auto where   = empty_indices(s, r.array[1]);
   for_each_plan<line_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-    meshtf::task::compute(task::argmax<double>{}, steps, here, xs[p].data(), largest[p].data(),
-                          where[p].data());
+    task::argmax<double>{}.compute(steps, here, xs[p].data(), largest[p].data(), where[p].data());
   });
   auto const peak = joined(s, largest, r.finished_over, [](double m, double n) { return std::max(m, n); });
   for_each_plan<meshtf::shard_steps>(
       s, row, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-        meshtf::task::compute(task::forget_smaller<double>{}, steps, here, std::as_const(largest[p]).data(),
-                              peak[p].data(), where[p].data());
+        task::forget_smaller<double>{}.compute(steps, here, std::as_const(largest[p]).data(), peak[p].data(),
+                                               where[p].data());
       });
   auto const found =
       joined(s, as_shards(where), r.finished_over, [](double m, double n) { return std::min(m, n); });
@@ -283,9 +281,8 @@ void check_pick(counter& count, setting const& s, rule const& r) {
   auto found     = empty_shards(s, r.array[1]);
   std::vector<shard> sums(s.processes(), shard(allocated(s, r.array[0])));
   for_each_plan<line_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-    meshtf::task::compute(task::pick<double>{}, steps, here, xs[p].data(), ids[p].data(), found[p].data());
-    meshtf::task::compute(task::pick_gradient<double>{3}, steps, here, dzs[p].data(), ids[p].data(),
-                          sums[p].data());
+    task::pick<double>{}.compute(steps, here, xs[p].data(), ids[p].data(), found[p].data());
+    task::pick_gradient<double>{3}.compute(steps, here, dzs[p].data(), ids[p].data(), sums[p].data());
   });
   count.expect(equal(s, joined(s, found, r.finished_over), z), "picked element", s);
   count.expect(equal(s, sums, dx), "gradient of picked elements", s);
@@ -304,7 +301,7 @@ void check_lines(counter& count) {
       check_pick(count, s, r);
       auto numbers = empty_shards(s, only.array[0]);
       for_each_plan<line_steps>(s, only, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-        meshtf::task::compute(task::iota<double>{}, steps, here, numbers[p].data());
+        task::iota<double>{}.compute(steps, here, numbers[p].data());
       });
       whole expected = zeros(s, only.array[0]);
       for_each_index(s, only.array[0],

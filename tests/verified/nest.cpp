@@ -32,7 +32,7 @@ template<class Task, class... X>
 std::vector<shard> ran(Task const& task, setting const& s, rule const& r, X const&... x) {
   std::vector<shard> z(s.processes(), shard(allocated(s, r.array[sizeof...(X)]), unwritten));
   for_each_plan<nest_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, nest_steps const& own) {
-    meshtf::task::compute(task, own, here, z[p].data(), x[p].data()...);
+    task.compute(own, here, z[p].data(), x[p].data()...);
   });
   return z;
 }

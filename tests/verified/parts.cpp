@@ -51,8 +51,8 @@ void check_part(counter& count, setting const& s, rule const& r, bool stacked) {
     auto out         = unwritten_shards(s, r.array[1]);
     auto in          = xs;
     for_each_plan<part_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, part_steps const& steps) {
-      meshtf::task::compute(task::take_part<double>{first}, steps, here, xs[p].data(), out[p].data());
-      meshtf::task::compute(task::put_part<double>{first}, steps, here, in[p].data(), parts[p].data());
+      task::take_part<double>{first}.compute(steps, here, xs[p].data(), out[p].data());
+      task::put_part<double>{first}.compute(steps, here, in[p].data(), parts[p].data());
     });
     count.expect(equal(s, out, taken), "part", s);
     count.expect(equal(s, in, put), "place of a part", s);
@@ -100,8 +100,8 @@ void check_write(counter& count, setting const& s, rule const& r) {
     auto rest        = shards_of(s, dz);
     std::vector<shard> taken(s.processes(), shard(allocated(s, r.array[1])));
     for_each_plan<write_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, write_steps const& steps) {
-      meshtf::task::compute(task::write_part<double>{first}, steps, here, found[p].data(), parts[p].data());
-      meshtf::task::compute(task::move_part_out<double>{first}, steps, here, rest[p].data(), taken[p].data());
+      task::write_part<double>{first}.compute(steps, here, found[p].data(), parts[p].data());
+      task::move_part_out<double>{first}.compute(steps, here, rest[p].data(), taken[p].data());
     });
     count.expect(equal(s, found, z), "value", s);
     count.expect(equal(s, rest, dx), "dx", s);
@@ -151,7 +151,7 @@ void check_displaced(counter& count, setting const& s, rule const& r, int to) {
         displacement const way{offset, reversed, wraps};
         auto z = unwritten_shards(s, r.array[1]);
         for_each_plan<displace_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-          meshtf::task::compute(task::displace<double>{way, beyond}, steps, here, xs[p].data(), z[p].data());
+          task::displace<double>{way, beyond}.compute(steps, here, xs[p].data(), z[p].data());
         });
         count.expect(equal(s, z, displaced(s, x, r.array[1], along, to, way, beyond)), "displacement", s);
       }
@@ -190,7 +190,7 @@ public:
 private:
   void run(std::vector<shard> const& x, std::vector<shard>& z, task::copy_rows<double> const& rows) {
     for_each_plan<displace_steps>(s_, r_, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-      meshtf::task::compute(rows, steps, here, x[p].data(), z[p].data());
+      rows.compute(steps, here, x[p].data(), z[p].data());
     });
   }
   void send(std::vector<shard> const& x, std::vector<shard>& z, extent n, extent leave, extent arrive,

@@ -53,8 +53,8 @@ ranked first_of_lines(setting const& s, rule const& r, std::vector<shard> const&
   ranked z{s, r.array[1]};
   for_each_plan<rank_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     std::vector<std::int64_t> scratch(static_cast<std::size_t>(task::rank<double>::scratch(steps)));
-    meshtf::task::compute(task::rank<double>{descending}, steps, here, x[p].data(), z.value[p].data(),
-                          z.index[p].data(), scratch.data());
+    task::rank<double>{descending}.compute(steps, here, x[p].data(), z.value[p].data(), z.index[p].data(),
+                                           scratch.data());
   });
   return z;
 }
@@ -68,8 +68,8 @@ ranked first_of_parts(setting s, rank_rules const& r, std::vector<shard> const& 
   ranked z{s, r.merge.array[1]};
   for_each_plan<merge_steps>(s, r.merge, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     std::vector<std::int64_t> scratch(static_cast<std::size_t>(task::merge_ranks<double>::scratch(steps)));
-    meshtf::task::compute(task::merge_ranks<double>{descending}, steps, here, values[p].data(),
-                          places[p].data(), z.value[p].data(), z.index[p].data(), scratch.data());
+    task::merge_ranks<double>{descending}.compute(steps, here, values[p].data(), places[p].data(),
+                                                  z.value[p].data(), z.index[p].data(), scratch.data());
   });
   return z;
 }
@@ -112,8 +112,7 @@ void check(counter& count, setting const& s, rank_rules const& r, bool descendin
   count.expect(equal(s, places, index), "index", s);
   std::vector<shard> put(s.processes(), shard(allocated(s, lines.array[0])));
   for_each_plan<rank_steps>(s, lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-    meshtf::task::compute(task::unrank<double>{}, steps, here, dzs[p].data(), z.index[p].data(),
-                          put[p].data());
+    task::unrank<double>{}.compute(steps, here, dzs[p].data(), z.index[p].data(), put[p].data());
   });
   count.expect(equal(s, put, dx), "dx", s);
 }

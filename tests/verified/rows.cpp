@@ -70,13 +70,10 @@ void run(Task const& task, setting const& s, row_rule const& r, Table& table,
   for_each_plan<gather_steps>(
       s, r.steps, [&](std::size_t p, place_in_mesh const& here, gather_steps const& own) {
         if constexpr (std::is_same_v<Task, task::gather_rows<double>>)
-          meshtf::task::compute(task, own, here, std::as_const(table[p]).data(), ids[p].data(),
-                                rows[p].data());
+          task.compute(own, here, std::as_const(table[p]).data(), ids[p].data(), rows[p].data());
         else if constexpr (std::is_same_v<Task, task::take_rows<double>>)
-          meshtf::task::compute(task, own, here, table[p].data(), ids[p].data(), rows[p].data());
-        else
-          meshtf::task::compute(task, own, here, table[p].data(), ids[p].data(),
-                                std::as_const(rows[p]).data());
+          task.compute(own, here, table[p].data(), ids[p].data(), rows[p].data());
+        else task.compute(own, here, table[p].data(), ids[p].data(), std::as_const(rows[p]).data());
       });
 }
 
@@ -210,8 +207,8 @@ void check_search(counter& count, setting const& s, rule const& r) {
     for_each_plan<meshtf::search_steps>(
         s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
           ids_of_process counts(allocated(s, r.array[2]), -7);
-          meshtf::task::compute(task::search<double>{right}, steps, here, sequences[p].data(),
-                                wanted[p].data(), counts.data());
+          task::search<double>{right}.compute(steps, here, sequences[p].data(), wanted[p].data(),
+                                              counts.data());
           found.emplace_back(counts.begin(), counts.end());
         });
     count.expect(equal(s, found, z), "count", s);
