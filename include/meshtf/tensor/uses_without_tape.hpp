@@ -1,7 +1,6 @@
 // Which values a function uses that is computed again in the backward pass.
 #pragma once
 
-
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
