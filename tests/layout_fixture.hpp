@@ -359,13 +359,13 @@ constexpr cost_summary promised_cost() {
 /// time, so it is under one of each kind unless tests are long: one axis, a dimension over two axes, three
 /// axes, and unequal parts of the batch and of the other dimensions.
 template<class L>
-constexpr bool is_priced = true;
+inline constexpr bool is_priced = true;
 #ifndef MESHTF_LONG_ZOO
-template<> constexpr bool is_priced<model>        = false;
-template<> constexpr bool is_priced<mixed>        = false;
-template<> constexpr bool is_priced<spread>       = false;
-template<> constexpr bool is_priced<thirds>       = false;
-template<> constexpr bool is_priced<sparse_heads> = false;
+template<> inline constexpr bool is_priced<model>        = false;
+template<> inline constexpr bool is_priced<mixed>        = false;
+template<> inline constexpr bool is_priced<spread>       = false;
+template<> inline constexpr bool is_priced<thirds>       = false;
+template<> inline constexpr bool is_priced<sparse_heads> = false;
 #endif
 
 template<Layout L, class F>

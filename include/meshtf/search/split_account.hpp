@@ -39,15 +39,20 @@ public:
   constexpr unsigned counted_number() const { return 0; }
   constexpr bool idles() const { return false; }
   constexpr int stage() const { return -1; }
+  constexpr void* hold(extent n, extent each) {
+    live_ += n * each;
+    if (live_ > peak_) peak_ = live_;
+    return nullptr;
+  }
+  constexpr void release(void*, extent n, extent each) { live_ -= n * each; }
   template<class T>
   constexpr T* take(extent n) {
-    live_ += n * extent{sizeof(T)};
-    if (live_ > peak_) peak_ = live_;
+    hold(n, extent{sizeof(T)});
     return nullptr;
   }
   template<class T>
   constexpr void give(T*, extent n) {
-    live_ -= n * extent{sizeof(T)};
+    release(nullptr, n, extent{sizeof(T)});
   }
   template<class T, class... A>
   constexpr T* create(A&&... arguments) {
