@@ -122,7 +122,7 @@ def text():
             if not (root / "include/meshtf/plan" / plan).exists():
                 sys.exit(f"{r.path.relative_to(root)}: there is no include/meshtf/plan/{plan}")
         places, cases = numbers[r.name]
-        plans = ", ".join(f"[`{p}`](../include/meshtf/plan/{p})" for p in r.plans)
+        plans = ", ".join(f"[`plan/{p}`](../include/meshtf/plan/{p})" for p in r.plans)
         out.append(f"| [{r.name}](../{r.path.relative_to(root)}) | {plans} | {r.checks} | {r.sizes} | {places:,} | {cases:,} |")
     out.append(f"| all | | | | {sum(p for p, _ in numbers.values()):,} | {sum(c for _, c in numbers.values()):,} |")
     covered = set()
