@@ -1,4 +1,4 @@
-// error: reproducible trains parameters that each process has whole: leave the dimensions of this one whole
+// error: reproducible trains parameters that each process has whole: split none of them
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<16> {};

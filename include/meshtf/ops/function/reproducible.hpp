@@ -47,13 +47,25 @@ constexpr unsigned writes_in(List const& list) {
   return n;
 }
 
-/// Gradients are added up over processes as whole arrays.
+/// Whether each process has every parameter whole: gradients are added up over processes as whole arrays.
+template<class Part>
+struct parameters_are_whole : std::true_type {};  // what is not trained
+template<class T, class L, class... D>
+struct parameters_are_whole<parameter<T, L, D...>>
+    : std::bool_constant<(split_over<L, shape<D...>> & joining_axes<typename L::mesh_type>) == 0> {};
+template<class... Part>
+struct parameters_are_whole<parameter_list<Part...>>
+    : std::bool_constant<(parameters_are_whole<Part>::value && ...)> {};
+template<HasParameters Part>
+struct parameters_are_whole<Part> : parameters_are_whole<decltype(std::declval<Part&>().parameters())> {};
+template<Range Part>
+  requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
+struct parameters_are_whole<Part>
+    : parameters_are_whole<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+
 template<class List>
-constexpr void expect_whole_without_gradients(List const& list) {
-  list.for_each([]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-    static_assert((split_over<L, shape<D...>> & joining_axes<typename L::mesh_type>) == 0,
-                  "meshtf: reproducible trains parameters that each process has whole: leave the dimensions "
-                  "of this one whole");
+constexpr void expect_no_gradients(List const& list) {
+  list.for_each([](auto& w) {
     if (w.slot().sum) throw_gradients_before();
   });
 }
@@ -91,7 +103,7 @@ constexpr auto sum_of_blocks(Machine& m, List const& list, F const& step, std::s
 
 template<class Blocks, class List, class F>
 constexpr auto joined_blocks(List const& list, F const& step, std::source_location at) {
-  expect_whole_without_gradients(list);
+  expect_no_gradients(list);
   unsigned const writes = writes_in(list);
   try {
     auto loss = sum_of_blocks<Blocks>(machine_of(list, "reproducible"), list, step, at);
@@ -145,7 +157,10 @@ constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
   using loss_type = decltype(step(extent{0}));
   using verdict   = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
   static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
-  if constexpr (detail::AnyRejected<loss_type> || !accepted<verdict>) {
+  constexpr bool whole = detail::parameters_are_whole<parameter_list<Part...>>::value;
+  static_assert(whole,
+                "meshtf: reproducible trains parameters that each process has whole: split none of them");
+  if constexpr (detail::AnyRejected<loss_type> || !accepted<verdict> || !whole) {
     return detail::rejected{};
   } else {
     return detail::joined_blocks<detail::blocks_for<Batch, Block, loss_type>>(list, step, at);
@@ -169,7 +184,10 @@ constexpr auto reproducible(parameter_list<Part...> const& list, F const& step, 
   using weight_type = decltype(weight(extent{0}));
   using verdict     = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
   static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
-  if constexpr (detail::AnyRejected<loss_type, weight_type> || !accepted<verdict>) {
+  constexpr bool whole = detail::parameters_are_whole<parameter_list<Part...>>::value;
+  static_assert(whole,
+                "meshtf: reproducible trains parameters that each process has whole: split none of them");
+  if constexpr (detail::AnyRejected<loss_type, weight_type> || !accepted<verdict> || !whole) {
     return detail::rejected{};
   } else {
     using blocks     = detail::blocks_for<Batch, Block, loss_type>;
