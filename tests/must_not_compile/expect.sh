@@ -12,6 +12,7 @@
 # So a message counts if it has at most 11 further lines: from the header itself there are up to 4. Any other is asked for again without these flags.
 set -u
 export LC_ALL=C   # English, and ' for quotes
+max_lines=15
 file=$1
 shift
 precompiled=()
@@ -52,11 +53,11 @@ problem() {
 if [ ${#precompiled[@]} -gt 0 ]; then
   said=$("$1" "${precompiled[@]}" "${@:2}" 2>&1)
   status=$?
-  [ -n "$(problem "$(grep -v '^In file included from\|^  *from ' <<<"$said")" "$1" 11)" ] || exit 0
+  [ -n "$(problem "$(grep -v '^In file included from\|^  *from ' <<<"$said")" "$1" $((max_lines - 4)))" ] || exit 0
 fi
 said=$("$@" 2>&1)
 status=$?
-wrong=$(problem "$said" "$1" 15)
+wrong=$(problem "$said" "$1" $max_lines)
 [ -z "$wrong" ] && exit 0
 printf '%s: %s\n--- the compiler said (status %s):\n%s\n' "$file" "$wrong" "$status" "$said"
 exit 1
