@@ -157,7 +157,8 @@ constexpr auto reproducible(parameter_list<Part...> const& list, F const& step,
   using loss_type = decltype(step(extent{0}));
   using verdict   = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
   static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
-  constexpr bool whole = detail::parameters_are_whole<parameter_list<Part...>>::value;
+  // A layout that splits more than the batch may split them, and one error is enough.
+  constexpr bool whole = !accepted<verdict> || detail::parameters_are_whole<parameter_list<Part...>>::value;
   static_assert(whole,
                 "meshtf: reproducible trains parameters that each process has whole: split none of them");
   if constexpr (detail::AnyRejected<loss_type> || !accepted<verdict> || !whole) {
@@ -184,7 +185,8 @@ constexpr auto reproducible(parameter_list<Part...> const& list, F const& step, 
   using weight_type = decltype(weight(extent{0}));
   using verdict     = typename detail::reproducible_objection<Batch, Block, loss_type>::type;
   static_assert(accepted<verdict>, "meshtf: reproducible needs a chosen layout that splits the batch alone");
-  constexpr bool whole = detail::parameters_are_whole<parameter_list<Part...>>::value;
+  // A layout that splits more than the batch may split them, and one error is enough.
+  constexpr bool whole = !accepted<verdict> || detail::parameters_are_whole<parameter_list<Part...>>::value;
   static_assert(whole,
                 "meshtf: reproducible trains parameters that each process has whole: split none of them");
   if constexpr (detail::AnyRejected<loss_type, weight_type> || !accepted<verdict> || !whole) {
