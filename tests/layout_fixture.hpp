@@ -1,5 +1,6 @@
 // The layout fixture: runs a program under eleven layouts, some with sizes that do not divide, and compares
-// each run with one process. A complete test of an operation:
+// each run with one process. (A short run of the tests takes six of them for each file: see tried_here.)
+// A complete test of an operation:
 //
 //   #include "../layout_fixture.hpp"
 //   using namespace fixture;
@@ -377,8 +378,18 @@ void check_under(F const& f, recorded_values const& truth, double tolerance) {
   }
 }
 
-/// f.operator()<L>() under the layouts that have as many processes as run this test.
-template<class F>
+/// Which layouts a translation unit tries: all of them in long runs. Otherwise one half, and the next file of
+/// tests has the other one (tests/CMakeLists.txt). Each half has one process, a split over one axis, one over
+/// 2x2, one over eight processes, and unequal parts over two meshes.
+enum class layouts_tried { all, first_half, second_half };
+#if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_HALF
+inline constexpr layouts_tried tried_here = layouts_tried::all;
+#else  // not inline: translation units differ
+constexpr layouts_tried tried_here = static_cast<layouts_tried>(MESHTF_LAYOUT_HALF);
+#endif
+
+/// f.operator()<L>() under the layouts of `Tried` that have as many processes as run this test.
+template<layouts_tried Tried = tried_here, class F>
 void under_each_layout(F const& f) {
 #ifdef MESHTF_LONG_ZOO
   switch (boost::mpi::communicator{}.size()) {
@@ -395,25 +406,31 @@ void under_each_layout(F const& f) {
     default: break;
   }
 #endif
+  auto const first = [&]<Layout L> {
+    if constexpr (Tried != layouts_tried::second_half) f.template operator()<L>();
+  };
+  auto const second = [&]<Layout L> {
+    if constexpr (Tried != layouts_tried::first_half) f.template operator()<L>();
+  };
   switch (boost::mpi::communicator{}.size()) {
     case 1: f.template operator()<alone>(); break;
     case 2:
-      f.template operator()<data>();
-      f.template operator()<model>();
+      first.template operator()<data>();
+      second.template operator()<model>();
       break;
-    case 3: f.template operator()<thirds>(); break;
+    case 3: first.template operator()<thirds>(); break;
     case 4:
-      f.template operator()<mixed>();
-      f.template operator()<tall>();
+      first.template operator()<mixed>();
+      second.template operator()<tall>();
       break;
-    case 6: f.template operator()<crossed>(); break;
+    case 6: second.template operator()<crossed>(); break;
     case 8:
-      f.template operator()<spread>();
-      f.template operator()<solid>();
+      first.template operator()<solid>();
+      second.template operator()<spread>();
       break;
     case 10:
-      f.template operator()<sparse_batch>();
-      f.template operator()<sparse_heads>();
+      first.template operator()<sparse_heads>();
+      second.template operator()<sparse_batch>();
       break;
     default:
       FAIL("the layout fixture has layouts of 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
