@@ -38,12 +38,7 @@ holds() {
 mapfile -t sources < <(find examples include/meshtf tests/must_not_compile tests/search/cheapest.cpp \( -name '*.cpp' -o -name '*.hpp' \) -type f)
 documents=(README.md CONTRIBUTING.md docs/*.md docs/*/*.md)
 
-for document in "${documents[@]}"; do
-  for n in $(numbers "$document" cpp); do
-    block "$document" cpp "$n" >"$work/block"
-    holds "$work/block" "${sources[@]}" || bad "$document: C++ block $n stands in no source as it is: $(head -1 "$work/block")"
-  done
-done
+python3 "$root/tests/checks/quoted_code.py" "${sources[@]}" -- "${documents[@]}" || status=1
 
 # ---- what the compiler says of mistakes
 
