@@ -46,7 +46,7 @@ exceptions = [  # (file, line, reason)
     (r"plan/window_plan\.hpp|tests/plan/", r"\b(?:ahead|After)\b|\.behind\b", "window_rule::behind, elements after a dimension"),
     (r"", r"--beside|mixed beside data_parallel|mixed_beside|beside_kernels", "an option of meshtf-plan, the title of a picture that it draws, and the name of a file"),
     (r"fuzz/generate\.py|checks/(?:docs\.sh|reference\.py|pages\.py)", r"beside|behind|most", "variables of a script"),
-    (r"search/record\.hpp|search/recorder\.hpp|search/recorded_calls\.hpp", r"\bwishes\b", "the public member recorded_call::wishes"),
+    (r"search/record\.hpp|search/recorder\.hpp|search/recorded_calls?\.hpp", r"\bwishes\b", "the public member recorded_call::wishes"),
     (r"", r"least_factored", "the public member adafactor::least_factored"),
     (r"fuzz/generate\.py|nn/recurrent\.cpp", r"\bturns\b", "the turns of a recurrent layer's loop"),
     (r"tests/CMakeLists\.txt", r"old_words", "the test of this check"),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <meshtf/search/plan_space.hpp>
+#include <meshtf/search/record_step.hpp>
 #include <meshtf/search/recorder.hpp>
 
 namespace meshtf {

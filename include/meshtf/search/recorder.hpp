@@ -122,48 +122,14 @@ public:
                        .over     = now_if_.dims});
   }
   // ---- what operations need of a layout: the layouts that don't keep it have no price
-  constexpr void constrain(unsplit const& n) { record_.whole |= n.over; }
-  constexpr void constrain(equal_parts const& n) { record_.even |= n.over; }
-  constexpr void constrain(parts_in_order const& n) { record_.in_order |= n.over; }
-  constexpr void constrain(parts_in_step const& n) {
-    record_.in_step[std::countr_zero(n.first)] |= n.second;
-    record_.in_step[std::countr_zero(n.second)] |= n.first;
+  template<class Need>
+  constexpr void constrain(Need const& n) {
+    record_.constrain(n);
   }
-  constexpr void constrain(one_split const& n) {
-    for (dim_set left = n.over; left != 0; left &= left - 1)
-      record_.in_turn[std::countr_zero(left)] |= n.over & ~(left & -left);
-  }
-  constexpr void constrain(halo_within_part const& n) {
-    record_.near |= n.over;
-    if (n.over == 0) return;
-    extent& reach = record_.reach[std::countr_zero(n.over)];
-    if (n.elements > reach) reach = n.elements;
-  }
-  template<std::size_t N>
-  constexpr void constrain(elements_stay<N> const& n) {
-    std::array<undecided_dim, N> parts;
-    for (std::size_t i = 0; i < N; ++i) parts[i] = {n.parts[i].size, n.parts[i].over};
-    record_.keep_alike({n.whole.size, n.whole.over}, parts);
-  }
-  /// Both of each pair are split alike.
-  constexpr void constrain(dim_pairs const& pairs) {
-    for (int i = 0; i < pairs.count; ++i)  // both have as many elements, and if only one, no matter
-      constrain(elements_stay<1>{{2, pairs.first[i]}, {{{2, pairs.second[i]}}}});
-  }
-
-  /// The layout of the third follows from those of the others.
-  constexpr void constrain(exchanged_dims const& dims) { record_.note(dims); }
-
   /// The elements of these pairs move unless they are split alike.
-  constexpr void move_between(dim_pairs const& pairs) {
-    record_.moved |= pairs.dims();
-    constrain(parts_in_order{pairs.dims()});
-  }
+  constexpr void move_between(dim_pairs const& pairs) { record_.move_between(pairs); }
   /// No axis splits one dimension of `a` and one of `b`.
-  constexpr void keep_apart(dim_set a, dim_set b) {
-    for (dim_set left = a & ~b; left != 0; left &= left - 1)
-      record_.keep_apart_from(std::countr_zero(left), b);
-  }
+  constexpr void keep_apart(dim_set a, dim_set b) { record_.keep_apart(a, b); }
   /// Those of these dimensions that no operation needs whole so far.
   constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
 
@@ -420,28 +386,6 @@ private:
   bool fuller_ = false;
   bool sends_  = false;
 };
-
-/// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It
-/// takes one dry run; no layout is named.
-///
-///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
-template<template<Layout> class Program, Dimension... D, class... A>
-consteval auto record(A... arguments) {
-  using open = dry<undecided_layout<D...>>;
-  recorder<D...> m;
-  step_record<D...> step;
-  {
-    Program<open> program{m, arguments...};
-    m.start_over();
-    {
-      [[maybe_unused]] auto const result = detail::result_of_step(program);
-    }
-    m.unwind_tape(false);
-    step = m.noted();
-  }
-  if (!m.nothing_lives()) detail::values_outlive_the_dry_run();
-  return step;
-}
 
 }  // namespace v0
 }  // namespace meshtf

@@ -9,6 +9,7 @@
 #include <meshtf/core/text.hpp>
 #include <meshtf/search/alike_layouts.hpp>
 #include <meshtf/search/layout_peak.hpp>
+#include <meshtf/search/record_step.hpp>
 #include <meshtf/search/recorder.hpp>
 
 namespace meshtf {

@@ -1,0 +1,32 @@
+// The record of a program's step.
+#pragma once
+
+#include <meshtf/search/recorder.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It
+/// takes one dry run; no layout is named.
+///
+///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
+template<template<Layout> class Program, Dimension... D, class... A>
+consteval auto record(A... arguments) {
+  using open = dry<undecided_layout<D...>>;
+  recorder<D...> m;
+  step_record<D...> step;
+  {
+    Program<open> program{m, arguments...};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = detail::result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (!m.nothing_lives()) detail::values_outlive_the_dry_run();
+  return step;
+}
+
+}  // namespace v0
+}  // namespace meshtf
