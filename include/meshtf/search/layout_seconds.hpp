@@ -6,6 +6,7 @@
 
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/search/layout_keys.hpp>
+#include <meshtf/search/work_terms.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -16,12 +17,9 @@ namespace detail {
 /// What a layout costs depends on few figures: the number of parts of each dimension, and the number of
 /// processes that a sum joins.
 ///
-/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at a
-///   few points, which give the factors
-///   of the sum; a layout's price is a sum of few products.
+/// * Flops and bytes touched are sums of products of local sizes (`work_terms`).
 /// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group,
-///   and each group remembers its price for
-///   each list of figures that it has met.
+///   and each group remembers its price for each list of figures that it has met.
 ///
 /// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a
 /// microsecond for each call. So the loop that runs for each layout makes few calls and indexes plain arrays.
@@ -34,6 +32,7 @@ public:
       : record_(record),
         machine_(machine),
         searched_(searched & ~record.whole),
+        terms_(record, searched_),
         next_of_call_(new int[record.call_count + 1]),
         waiting_(new bucket_member[record.send_count + 1]) {
     for (extent bytes : record.spilled) spills_ = spills_ || bytes != 0;
@@ -48,25 +47,9 @@ public:
   }
 
   constexpr double operator()(layout_numbers const& l) {
-    axis_set const* const over    = l.over.data();
-    extent const* const allocated = l.room.data();
-    extent flops                  = 0;
-    extent passes                 = 0;
-    term const* const terms       = terms_.data();
-    int const term_count          = terms_.size();
-    for (int i = 0; i < term_count; ++i) {
-      term const& t = terms[i];
-      if (t.decide.count > 0) {
-        axis_set joined = 0;
-        for (int k = 0; k < t.decide.count; ++k) joined |= over[t.decide.dim[k]];
-        if ((joined != 0) != t.if_.joined) continue;
-      }
-      extent parts = 1;
-      for (int k = 0; k < t.divisors.count; ++k) parts *= allocated[t.divisors.dim[k]];
-      flops += t.flops * parts;
-      passes += t.passes * parts;
-    }
-    double messages = 0;
+    axis_set const* const over = l.over.data();
+    work_sum sum               = terms_.under(l);
+    double messages            = 0;
     sent by_optimizer;
     message open[max_open_messages]{};
     int open_count            = 0;
@@ -94,8 +77,8 @@ public:
       }
       entry const& found = entries[e];
       if (g < first_of_sends_) {
-        flops += found.flops;
-        passes += found.passes;
+        sum.flops += found.flops;
+        sum.passes += found.passes;
         messages += found.messages;
         continue;
       }
@@ -120,8 +103,8 @@ public:
     }
     send(open, open_count, by_optimizer);
     modelled_time t{
-        .products    = static_cast<double>(flops) / machine_.flops_per_second,
-        .passes      = static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second,
+        .products = static_cast<double>(sum.flops) / machine_.flops_per_second,
+        .passes   = static_cast<double>(sum.passes + by_optimizer.passes) / machine_.memory_bytes_per_second,
         .within_node = messages + by_optimizer.messages};
     if (spills_) t.note_file(bytes_to_file(record_, l), machine_);
     return t.total();
@@ -130,15 +113,6 @@ public:
 private:
   static constexpr int chains = 64;
 
-  /// (flops, bytes) * (elements of these dimensions in one process), under a condition.
-  struct term {
-    dim_set dims = 0;
-    undecided_condition if_{};
-    listed_dims divisors{};
-    listed_dims decide{};
-    extent flops  = 0;
-    extent passes = 0;
-  };
   /// The price of a group.
   struct entry {
     extent key      = 0;
@@ -232,93 +206,11 @@ private:
     }
     int left = 0;
     for (int g = 0; g < groups_.size(); ++g)
-      if (first_call(groups_[g]).price == nullptr || !is_sum_of_terms(groups_[g]))
+      if (first_call(groups_[g]).price == nullptr ||
+          !terms_.add(groups_[g].first, next_of_call_, groups_[g].size, groups_[g].others != 0))
         groups_[left++] = groups_[g];
     groups_.keep_first(left);
     first_of_sends_ = left;
-  }
-  /// What the calls of a group do when each dimension has this number of parts; if `by_plan`, as their plans
-  /// say.
-  struct done {
-    extent flops                                               = 0;
-    extent passes                                              = 0;
-    friend constexpr bool operator==(done const&, done const&) = default;
-  };
-  constexpr done done_by(group const& g, layout_numbers const& l, bool by_plan) const {
-    done sum;
-    for (int c = g.first; c >= 0; c = next_of_call_[c]) {
-      recorded_call const& call = record_.calls[c];
-      if (call.is_product && !by_plan) {
-        sum.flops += call.flops_of_contraction(l) * call.times;
-        continue;
-      }
-      work const w = call.price(call, l).does;
-      sum.flops += w.flops * call.times;
-      if (w.flops == 0) sum.passes += w.bytes * call.times;
-    }
-    return sum;
-  }
-  /// Adds the terms of these calls, if they have that form: their prices with each dimension whole, or in as
-  /// many parts as it has elements, give a linear system for the factors, which one more point confirms.
-  constexpr bool is_sum_of_terms(group const& g) {
-    int const points    = 1 << g.size.count;
-    auto* const term_at = new done[static_cast<std::size_t>(points)];
-    bool holds          = true;
-    layout_numbers l    = numbers_of_mesh<M>();
-    l.know(Record::sizes);
-    for (int p = 0; p < points; ++p) {
-      for (int k = 0; k < g.size.count; ++k)
-        l.cut(g.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(g.size.dim[k]) : 1);
-      term_at[p] = done_by(g, l, false);
-    }
-    for (int k = 0; k < g.size.count; ++k) {
-      extent const n = Record::size_of(g.size.dim[k]);
-      for (int p = 0; p < points && n > 1; ++p) {
-        if ((p >> k & 1) != 0) continue;
-        // become what does not depend on this dimension, and the factor of what does
-        done& whole = term_at[p];
-        done& split = term_at[p | 1 << k];
-        holds       = holds && (whole.flops - split.flops) % (n - 1) == 0 &&
-                (whole.passes - split.passes) % (n - 1) == 0;
-        split = {(whole.flops - split.flops) / (n - 1), (whole.passes - split.passes) / (n - 1)};
-        whole = {whole.flops - split.flops * n, whole.passes - split.passes * n};
-      }
-    }
-    for (int k = 0; k < g.size.count; ++k) {
-      extent const n = Record::size_of(g.size.dim[k]);
-      extent divisor = 2;
-      while (divisor < n && n % divisor != 0) ++divisor;
-      extent const cut = divisor < n ? divisor : 2;
-      l.cut(g.size.dim[k], n == 1 ? 1 : cut);
-    }
-    done sum;
-    for (int p = 0; p < points; ++p) {
-      extent parts = 1;
-      for (int k = 0; k < g.size.count; ++k)
-        if ((p >> k & 1) != 0) parts *= l.room[g.size.dim[k]];
-      sum.flops += term_at[p].flops * parts;
-      sum.passes += term_at[p].passes * parts;
-    }
-    holds = holds && sum == done_by(g, l, true);
-    for (int p = 0; holds && p < points; ++p) {
-      if (term_at[p] == done{}) continue;
-      dim_set dims = 0;
-      for (int k = 0; k < g.size.count; ++k)
-        if ((p >> k & 1) != 0) dims |= dim_set{1} << g.size.dim[k];
-      undecided_condition const when = g.others == 0 ? undecided_condition{} : record_.calls[g.first].if_;
-      int t                          = 0;
-      while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
-      if (t == terms_.size()) {
-        terms_.push_back({.dims     = dims,
-                          .if_      = when,
-                          .divisors = listed_dims{dims},
-                          .decide   = listed_dims{when.dims & searched_}});
-      }
-      terms_[t].flops += term_at[p].flops;
-      terms_[t].passes += term_at[p].passes;
-    }
-    delete[] term_at;
-    return holds;
   }
   constexpr void put_sends_into_groups() {
     for (std::size_t r = 0; r < record_.round_count; ++r) {
@@ -412,7 +304,7 @@ private:
   machine_model const& machine_;
   dim_set searched_;
   numbers_of_axis_sets<M> number_{};
-  growing<term> terms_{};
+  work_terms<M, Record> terms_;
   growing<group> groups_{};  // of calls, then of gradients
   int first_of_sends_ = 0;
   growing<entry> entries_{};
