@@ -30,6 +30,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/free_ranges.hpp>
 #endif
 
 namespace meshtf {
@@ -87,10 +88,6 @@ struct spill_file::state {
     extent start  = 0;
     bool is_write = false;
   };
-  struct range {
-    extent start = 0;
-    extent bytes = 0;
-  };
 
   state()                      = default;
   state(state const&)          = delete;
@@ -100,14 +97,12 @@ struct spill_file::state {
   // ---- of the thread that owns the mesh
   void open_file(bool speaks);
   void extend(extent bytes);
-  extent free_start(extent bytes);
-  void give_back(range r);
   long ask(request const& r);
   int wait(long number);
   bool cancel(long number);
 
   std::string folder;
-  std::vector<range> unused;  // in the order of their places, and no two touch
+  free_ranges unused;
   extent size   = 0;
   double waited = 0;
 
@@ -198,7 +193,6 @@ MESHTF_DEFINE void spill_file::state::open_file(bool speaks) {
   if (made == MAP_FAILED) throw std::bad_alloc{};
   buffer = static_cast<char*>(made);
   ring.resize(64);
-  unused.reserve(256);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -227,36 +221,7 @@ MESHTF_DEFINE void spill_file::state::extend(extent bytes) {
                       " bytes of them, got: " + std::strerror(failure) +
                       ": set MESHTF_SPILL to a folder with more room, or spill less");
   size += more;
-  give_back({size - more, more});
-}
-
-/// The first place that is long enough, or -1. In steady state each array finds a place of its size.
-MESHTF_DEFINE extent spill_file::state::free_start(extent bytes) {
-  for (auto r = unused.begin(); r != unused.end(); ++r) {
-    if (r->bytes < bytes) continue;
-    extent const start = r->start;
-    r->start += bytes;
-    r->bytes -= bytes;
-    if (r->bytes == 0) unused.erase(r);
-    return start;
-  }
-  return -1;
-}
-
-MESHTF_DEFINE void spill_file::state::give_back(range r) {
-  auto const after  = std::lower_bound(unused.begin(), unused.end(), r.start,
-                                       [](range const& a, extent start) { return a.start < start; });
-  bool const joins  = after != unused.end() && r.start + r.bytes == after->start;
-  bool const joined = after != unused.begin() && std::prev(after)->start + std::prev(after)->bytes == r.start;
-  if (joined) {
-    std::prev(after)->bytes += r.bytes + (joins ? after->bytes : 0);
-    if (joins) unused.erase(after);
-  } else if (joins) {
-    after->start = r.start;
-    after->bytes += r.bytes;
-  } else {
-    unused.insert(after, r);
-  }
+  unused.give_back({size - more, more});
 }
 
 MESHTF_DEFINE long spill_file::state::ask(request const& r) {
@@ -371,10 +336,10 @@ MESHTF_DEFINE void spill_file::write(void const* x, extent bytes, file_place& p,
   if (p.start < 0) {
     if (state_->file < 0) agreed(together, [&] { state_->open_file(together.rank() == 0); });
     p.bytes = (bytes + state::page - 1) / state::page * state::page;
-    p.start = state_->free_start(p.bytes);
+    p.start = state_->unused.take(p.bytes);
     if (p.start < 0) {
       agreed(together, [&] { state_->extend(p.bytes); });
-      p.start = state_->free_start(p.bytes);
+      p.start = state_->unused.take(p.bytes);
     }
   }
   // the thread only reads what it writes to the file
@@ -400,7 +365,7 @@ MESHTF_DEFINE void spill_file::recall(file_place const& p) noexcept {
 MESHTF_DEFINE void spill_file::forget(file_place const& p) noexcept {
   if (p.start < 0) return;
   recall(p);
-  state_->give_back({p.start, p.bytes});
+  state_->unused.give_back({p.start, p.bytes});
 }
 
 MESHTF_DEFINE double spill_file::seconds_waited() const { return state_ == nullptr ? 0 : state_->waited; }
