@@ -7,7 +7,6 @@
 #include <source_location>
 #include <type_traits>
 
-#include <meshtf/core/error.hpp>
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/optim/elementwise_state.hpp>
 #include <meshtf/optim/global_norm.hpp>
@@ -16,6 +15,7 @@
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/trained_list.hpp>
+#include <meshtf/optim/trust_ratios.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/optim/updates_in_backward.hpp>
 #include <meshtf/tensor/counted.hpp>
@@ -23,30 +23,6 @@
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace detail {
-
-/// A rule by which the step of each parameter is scaled by a ratio of two norms. The rule has
-///
-///     adapts(w)            whether it is; otherwise the ratio is 1
-///     direction(w)         f(g, arrays..., w) for each element, which makes the gradient the direction of
-///                          the step; or no such member
-///     ratio<N>(w)          f(a, b) for the squares of the norms of weights and direction, which makes `a`
-///                          the ratio
-///     update(w, ratio)     f(w, direction), or without `direction` f(w, arrays..., g), for each element
-template<class F>
-inline constexpr bool scales_by_norms = false;
-template<class F>
-  requires F::by_norms
-inline constexpr bool scales_by_norms<F> = true;
-
-[[noreturn]] inline void throw_norms_of_parts() {
-  throw software_error(
-      "expected shard_state = false with gradients of reproducible, got true: lamb and lars would measure "
-      "parts, whose number is that of the processes; leave shard_state out, or take adamw");
-}
-
-}  // namespace detail
 
 /// What such optimizers have in common; each keeps `Arrays` arrays, one or two, for a parameter. They live on
 /// the parameter's machine, and begin as zeros when a step first meets it. A step that ends in an exception
@@ -179,9 +155,8 @@ protected:
         }
       }
       return is_taken;
-    } else {
-      return true;
     }
+    return true;
   }
 
 private:
@@ -228,15 +203,16 @@ private:
           clips_(own.max_norm > 0),
           skips_(own.skip_if_not_finite > 0),
           waits_(clips_ || skips_ || by_norms),
-          max_parameters_(max_parameters),
-          sent_(m, max_parameters, own.sums_travel_as) {}
+          sent_(m, max_parameters, own.sums_travel_as),
+          ratios_(m, f_of, max_parameters) {}
 
     /// Whether it was taken, and not skipped.
     constexpr bool take(detail::trained_list<Machine, step> const& all) {
       if constexpr (Machine::computes)
         if (skips_ && own_.skips_.next_is_last(own_.skip_if_not_finite)) go(all, phase::inspect);
       if constexpr (by_norms) expect_norms_of_wholes(all);
-      if (!(clips_ || skips_ ? collect_and_clip(all) : collect_all(all))) return false;
+      if (!clips_ && !skips_) collect_all(all);
+      else if (!collect_and_clip(all)) return false;
       if constexpr (by_norms) measure(all);
       go(all, phase::update);
       sent_.send();
@@ -288,20 +264,17 @@ private:
   private:
     static constexpr bool by_norms = detail::scales_by_norms<F>;
     using element_type             = detail::number_of_norm<First>;
-    using number                   = tensor<element_type, L>;
     using norm_type                = detail::norm_sum<element_type, L>;
-    using norms_type               = detail::shared<detail::storage<element_type, Machine>, Machine>;
 
     constexpr void go(detail::trained_list<Machine, step> const& all, phase phase_now) {
       own_.states_.rewind();
-      number_ = 0;
+      ratios_.rewind();
       all.visit(*this, phase_now);
     }
 
-    constexpr bool collect_all(detail::trained_list<Machine, step> const& all) {
+    constexpr void collect_all(detail::trained_list<Machine, step> const& all) {
       go(all, phase::collect);
       sent_.send();
-      return true;
     }
     /// Norms of parts, joined, have bits that depend on the number of parts.
     constexpr void expect_norms_of_wholes(detail::trained_list<Machine, step> const& all) {
@@ -354,51 +327,20 @@ private:
       return sent_.scatter(w.gradient, s.parts);
     }
 
-    // The squares of the norms of each parameter's weights lie one after the other, and after them those of
-    // the directions. As in `norm_sum`, elements that several processes hold count on one of them.
-
-    constexpr element_type* weights_norm(std::size_t i) {
-      return detail::array_at<Machine>(norms_->data(), static_cast<extent>(i));
-    }
-    constexpr element_type* direction_norm(std::size_t i) { return weights_norm(max_parameters_ + i); }
-
     constexpr void measure(detail::trained_list<Machine, step> const& all) {
-      auto const n = 2 * static_cast<extent>(max_parameters_);
-      norms_       = norms_type::make(machine_, machine_, n);
-      machine_.fill(n, element_type{}, weights_norm(0));
+      ratios_.begin();
       go(all, phase::measure);
-      machine_.all_reduce(reduction::sum, weights_norm(0), n, replica_axes<L, shape<>>);
+      ratios_.join();
     }
 
     template<class T>
     constexpr void add_norms(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
-      static_assert(std::is_same_v<computed<T>, element_type>,
-                    "meshtf: parameters whose steps are scaled by norms have one element type");
-      std::size_t const i = number_++;
-      auto const n        = s.parts.part();
-      bool const spills   = own_.spill_state && s.spills(machine_);
+      bool const spills = own_.spill_state && s.spills(machine_);
       if (spills) turns_.use(s);
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.weights.data());
-      sent_.show(static_cast<T const*>(w.weights.data()), s.parts, [&](T const* part) {
-        if constexpr (requires { f_of_.direction(w); }) {
-          detail::become_own_copy(w.gradient.sum, machine_, n);
-          if constexpr (Arrays == 2)
-            machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(),
-                               s.second->data(), part);
-          else machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(), part);
-        }
-        if (!f_of_.adapts(w)) return;
-        add_norm(part, n, w.replicas & ~s.parts.over, weights_norm(i));
-        add_norm(static_cast<T const*>(w.gradient.sum->data()), n, w.replicas & ~s.parts.over,
-                 direction_norm(i));
-      });
+      sent_.show(static_cast<T const*>(w.weights.data()), s.parts,
+                 [&](T const* part) { ratios_.add(w, s, part); });
       if (spills) turns_.send_away(s);
-    }
-    template<class T>
-    constexpr void add_norm(T const* x, auto n, axis_set replicas, element_type* to) {
-      detail::run_reduce<reduction::sum>(machine_, all_into_one(n), function::square{}, to, x);
-      machine_.add_up(1, machine_.counts(replicas), false, static_cast<element_type const*>(to),
-                      static_cast<element_type const*>(to), to);
     }
 
     /// f(w, ...) for each element, and what it is called with.
@@ -411,10 +353,7 @@ private:
         else machine_.transform(n, f, part, s.first->data(), g);
       };
       if constexpr (by_norms) {
-        std::size_t const i = number_++;
-        machine_.transform(1, f_of_.template ratio<element_type>(w), weights_norm(i),
-                           static_cast<element_type const*>(direction_norm(i)));
-        auto const f = f_of_.update(w, static_cast<element_type const*>(weights_norm(i)));
+        auto const f = ratios_.update_of(w);
         if constexpr (requires { f_of_.direction(w); }) machine_.transform(n, f, part, g);
         else call(f);
       } else {
@@ -443,12 +382,10 @@ private:
     bool waits_;
     bool whole_  = false;  // the norm is that of whole gradients
     bool blocks_ = false;  // `reproducible` left some
-    std::size_t max_parameters_;
     detail::buckets<Machine> sent_;
-    norm_type* norm_      = nullptr;
-    number const* factor_ = nullptr;
-    norms_type norms_{};
-    std::size_t number_ = 0;  // of the next parameter
+    norm_type* norm_                       = nullptr;
+    tensor<element_type, L> const* factor_ = nullptr;
+    detail::trust_ratios<Arrays, element_type, L, F> ratios_;  // of `by_norms` alone
     detail::element_found found_{};
     detail::spilled_states turns_{};
   };
