@@ -108,6 +108,22 @@ constexpr double per_pass = 2.0 * 2 * 4 * 16;  // flops of two products
 static_assert(even.busy[1] == 8 * 3 * per_pass, "a backward pass has twice the products of a forward pass");
 static_assert(even.passes <= (8 + 3) * 3 * per_pass && even.passes > (8 + 2) * 3 * per_pass);
 static_assert(even.bubble() > 0.2 && even.bubble() < 0.35, "(K - 1) / (M + K - 1) is 3/11");
+
+// A message of 16 s is there before the last of two stages comes to it, except for the first. Where messages
+// begin when their receiver waits, that stage waits for each of the other seven, too.
+constexpr machine_model at_once{.flops_per_second        = 1,
+                                .memory_bytes_per_second = 1e30,
+                                .seconds_per_byte_added  = 0,
+                                .within_node             = {.seconds_per_message = 16}};
+constexpr auto when_received = [] {
+  machine_model m = at_once;
+  m.eager_limit   = 4 * 8 - 1;
+  return m;
+}();
+constexpr auto two_stages = dry_run<equal_stages, piped<2>>();
+static_assert(two_stages.time(when_received).passes == two_stages.time(at_once).passes + 7 * 16);
+static_assert(two_stages.time(when_received).busy == two_stages.time(at_once).busy);
+
 constexpr auto of_net = price<four, one_f_one_b>.time();
 static_assert(of_net.total() > of_net.busy[3] && of_net.total() < 4 * of_net.busy[3]);
 static_assert(price<piped<1>, one_f_one_b>.time().bubble() < 1e-9);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <meshtf/plan/collective.hpp>
 
@@ -54,6 +55,9 @@ struct machine_model {
   link_model between_nodes       = {.seconds_per_message = 2e-6, .seconds_per_byte = 1 / 12.5e9};
   algorithm_choice algorithms    = algorithm_choice::cheapest;
   double file_bytes_per_second   = 1e9;  // of arrays that leave for a file, or come back: the slower way
+  // From one stage of a pipeline to the next, a message of at most these bytes is on its way before the next
+  // stage waits for it (MPI's eager protocol); a longer one begins when that stage waits (rendezvous).
+  extent eager_limit = std::numeric_limits<extent>::max();
 };
 
 /// Modelled seconds of a step, by what takes them.

@@ -51,8 +51,9 @@ public:
 
   /// Modelled seconds of the step: the passes in the order of the schedule, each as long as its own work and
   /// collectives, and not before what it needs has come from the neighbouring stage. A message takes its time
-  /// on the link and none of its sender. Before and after the passes, the longest of all stages counts. Sums
-  /// of `early_sums` go on while a stage computes its last backward pass.
+  /// on the link and none of its sender; one of more than `machine.eager_limit` takes it from when its
+  /// receiver waits. Before and after the passes, the longest of all stages counts. Sums of `early_sums` go
+  /// on while a stage computes its last backward pass.
   constexpr staged_time<K> time(machine_model const& machine = {}) const {
     staged_time<K> t;
     std::array<std::size_t, std::size_t{K}> at{};
@@ -133,13 +134,18 @@ private:
         seconds += cost<M>::seconds_of(c, machine);
     return seconds;
   }
+  struct link_seconds {
+    double eager      = 0;  // of messages that are on their way at once
+    double rendezvous = 0;  // ... and of those that begin when their receiver waits
+  };
   /// What it sends to a neighbouring stage between them.
-  constexpr double seconds_on_link(int k, pass_begin const& from, pass_begin const& to,
-                                   machine_model const& machine) const {
-    double seconds = 0;
+  constexpr link_seconds seconds_on_link(int k, pass_begin const& from, pass_begin const& to,
+                                         machine_model const& machine) const {
+    link_seconds seconds;
     for (std::size_t i = from.calls; i < to.calls; ++i)
       if (auto const& c = stage(k).collectives()[i]; c.kind == collective::hand_on)
-        seconds += cost<M>::seconds_of(c, machine);
+        (c.payload <= machine.eager_limit ? seconds.eager : seconds.rendezvous) +=
+            cost<M>::seconds_of(c, machine);
     return seconds;
   }
 
@@ -174,16 +180,16 @@ private:
   constexpr void run_passes(std::array<std::size_t, std::size_t{K}>& at, staged_time<K>& t,
                             machine_model const& machine) const {
     constexpr std::size_t most = stage_passes::max_count;
+    struct arrival {
+      double there      = -1;  // -1: not yet sent
+      double rendezvous = 0;   // seconds after that, from when the receiver waits
+    };
     struct arrivals {
-      std::array<double, most> forward{};   // when the result of a forward pass is at the next stage
-      std::array<double, most> backward{};  // ... and the gradient at the one before; -1: not yet
+      std::array<arrival, most> forward{};   // of the result of a forward pass, at the next stage
+      std::array<arrival, most> backward{};  // ... and of the gradient, at the one before
       double now = 0;
     };
     std::array<arrivals, std::size_t{K}> all{};
-    for (arrivals& a : all) {
-      a.forward.fill(-1);
-      a.backward.fill(-1);
-    }
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
       for (int k = 0; k < K; ++k) {
@@ -193,17 +199,18 @@ private:
         for (; passes(k)[i].micro_batch >= 0; ++i) {
           pass_begin const& pass = passes(k)[i];
           auto const micro_batch = static_cast<std::size_t>(pass.micro_batch);
-          double there           = 0;
-          if (!pass.backward && k > 0) there = all[stage_number - 1].forward[micro_batch];
-          if (pass.backward && k + 1 < K) there = all[stage_number + 1].backward[micro_batch];
-          if (there < 0) break;
-          double const begin = std::max(own.now, there);
+          arrival needed{.there = 0};
+          if (!pass.backward && k > 0) needed = all[stage_number - 1].forward[micro_batch];
+          if (pass.backward && k + 1 < K) needed = all[stage_number + 1].backward[micro_batch];
+          if (needed.there < 0) break;
+          double const begin = std::max(own.now, needed.there) + needed.rendezvous;
           auto const work    = seconds_of_pass(k, pass, passes(k)[i + 1], machine);
-          double const link  = seconds_on_link(k, pass, passes(k)[i + 1], machine);
+          auto const link    = seconds_on_link(k, pass, passes(k)[i + 1], machine);
           own.now            = begin + work.all;
           t.busy[stage_number] += work.all;
-          (pass.backward ? own.backward : own.forward)[micro_batch] = begin + work.sent + link;
-          goes_on                                                   = true;
+          arrival& sent = (pass.backward ? own.backward : own.forward)[micro_batch];
+          sent          = {begin + work.sent + link.eager, link.rendezvous};
+          goes_on       = true;
         }
       }
     }
