@@ -50,7 +50,7 @@ def simulate(ranks, program, *more):
 arguments = argparse.ArgumentParser()
 arguments.add_argument("mpirun")
 arguments.add_argument("folder", type=Path)
-arguments.add_argument("--programs", nargs="+", default=["perceptron", "transformer", "pipeline", "experts", "ragged"])
+arguments.add_argument("--programs", nargs="+", default=["perceptron", "transformer", "pipeline", "experts", "kept_over", "ragged"])
 arguments.add_argument("--ranks", nargs="+", type=int, default=[16, 64, 256])
 arguments.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
 asked = arguments.parse_args()
