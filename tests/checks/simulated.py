@@ -2,12 +2,14 @@
 """Programs on simulated ranks: simulated.py MPIRUN FOLDER [--programs NAME...] [--ranks N...] [--seeds S...]
 
 Each program of tests/simulated runs on 4 real processes (FOLDER has it, compiled) and on N simulated ranks, which are a square, on the default network
-and on those of the seeds, with MESHTF_CHECK=1: the losses must be the same to 1e-6, and no run may end in a deadlock. Then a rank that leaves out a step
+and on those of the seeds, with MESHTF_CHECK=1: the losses must be the same to 1e-6, and no run may end in a deadlock, or take more memory
+than examples/simulate expects before it begins. Then a rank that leaves out a step
 must be missed. Ends with 77 (skipped) if SimGrid can't be had, and where CI is set a skip is a failure.
 """
 import argparse
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,20 +20,25 @@ wrong = []
 
 def losses(words, command, **environment):
     """The numbers of each line `loss NAME ...`; None if the run failed."""
-    run = subprocess.run(command, capture_output=True, text=True, timeout=1500, env=os.environ | environment)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=3000, env=os.environ | environment)
     if run.returncode == 69:
         print(run.stderr.strip().splitlines()[-1])
         sys.exit(1 if os.environ.get("CI") else 77)
     if run.returncode != 0 or "Deadlock detected" in run.stdout + run.stderr:
         wrong.append(f"{words}: expected it to end, got status {run.returncode} and\n" + "\n".join((run.stdout + run.stderr).splitlines()[-20:]))
         return None
-    found = {}
+    found, took = {}, None
     for line in run.stdout.splitlines():
         if line.startswith("loss "):
             _, name, *numbers = line.split()
             found[name] = [float(n) for n in numbers]
         elif "simulated time" in line:
             print(f"{words}: {line}", flush=True)
+        elif fits := re.match(r"meshtf: took ([0-9.]+) s \(([0-9.]+) s of processor\) and ([0-9]+) MiB, expected up to ([0-9]+) MiB", line):
+            print(f"{words}: {line}", flush=True)
+            took = fits
+    if took and int(took[3]) > int(took[4]):
+        wrong.append(f"{words}: expected no more memory than it said before, got {took[0]}")
     if not found:
         wrong.append(f"{words}: expected losses, got {run.stdout!r}")
     return found
@@ -62,7 +69,9 @@ for program in asked.programs:
         for network in networks:
             words = " ".join([program, "on", str(ranks), "ranks", *network])
             got = losses(words, simulate(ranks, program, *network))
-            if real and got and not same(real, got):
+            if real and got and same(real, got):
+                print(f"{words}: losses equal to those of 4 processes", flush=True)
+            elif real and got:
                 wrong.append(f"{words}: expected the losses of 4 processes,\n  {real}, got\n  {got}")
 
 # A rank that is missed is found: SMPI itself ends with 0 where others wait for it, and aborts where they send to it.
