@@ -16,7 +16,8 @@ constexpr meshtf::machine_model of_switch{
     .memory_bytes_per_second = 1e30,
     .seconds_per_byte_added  = 0,
     .within_node             = {.seconds_per_message = 2e-6, .seconds_per_byte = 8 / 10e9},
-    .algorithms              = meshtf::algorithm_choice::open_mpi};
+    .algorithms              = meshtf::algorithm_choice::open_mpi,
+    .eager_limit             = 0};
 
 void wait_seconds(double seconds) {
   timespec const rest{static_cast<time_t>(seconds),

@@ -28,13 +28,15 @@ inline bool leaves(int rank) {
 
 #ifdef MODELLED
 
-// examples/simulation/switch.xml: 10 Gbit/s, 2 us from host to host; arithmetic takes no simulated time
+// examples/simulation/switch.xml: 10 Gbit/s, 2 us from host to host; arithmetic takes no simulated time, and
+// SimGrid's messages begin when their receiver waits for them
 constexpr meshtf::machine_model of_switch{
     .flops_per_second        = 1e30,
     .memory_bytes_per_second = 1e30,
     .seconds_per_byte_added  = 0,
     .within_node             = {.seconds_per_message = 2e-6, .seconds_per_byte = 8 / 10e9},
-    .algorithms              = meshtf::algorithm_choice::open_mpi};
+    .algorithms              = meshtf::algorithm_choice::open_mpi,
+    .eager_limit             = 0};
 
 template<template<class> class Training>
 struct first_step {
