@@ -39,6 +39,7 @@
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/ops/shape/transpose.hpp>
 #include <meshtf/ops/window/conv.hpp>
+#include <meshtf/optim/steps_lists.hpp>
 #include <meshtf/optim/update.hpp>
 
 #include <meshtf/ops/function/accumulate.hpp>

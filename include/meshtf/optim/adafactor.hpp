@@ -14,6 +14,7 @@
 #include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/state.hpp>
+#include <meshtf/optim/steps_lists.hpp>
 #include <meshtf/optim/treatment.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/counted.hpp>
@@ -48,7 +49,7 @@ struct never_sharded {
 /// means over all of its rows and columns, and what would be divided is n + m numbers of n x m.
 /// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4
 /// to 6, as in Mesh TensorFlow.
-class adafactor {
+class adafactor : public detail::steps_lists {
 public:
   /// Below 0, as at first: step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that
   /// without `scaled_by_weights`.
@@ -100,13 +101,7 @@ public:
     }
     step_ += 1;
   }
-  /// Refused with a sentence: a model is not a list.
-  template<class Model>
-    requires(!detail::is_parameter_list<Model>)
-  constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>,
-                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
-  }
+  using detail::steps_lists::step;
 
   /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is
   /// alive any more.

@@ -90,13 +90,7 @@ public:
                              std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list, pass);
   }
-  /// Refused with a sentence: a model is not a list.
-  template<class Model>
-    requires(!detail::is_parameter_list<Model>)
-  constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>,
-                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
-  }
+  using detail::steps_lists::step;
 
   // ---- for checkpoints
 

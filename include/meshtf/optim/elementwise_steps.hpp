@@ -13,10 +13,10 @@
 #include <meshtf/optim/idle_if_absent.hpp>
 #include <meshtf/optim/skipped_steps.hpp>
 #include <meshtf/optim/state.hpp>
+#include <meshtf/optim/steps_lists.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/trained_list.hpp>
 #include <meshtf/optim/trust_ratios.hpp>
-#include <meshtf/optim/update.hpp>
 #include <meshtf/optim/updates_in_backward.hpp>
 #include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -28,7 +28,7 @@ inline namespace v0 {
 /// the parameter's machine, and begin as zeros when a step first meets it. A step that ends in an exception
 /// discards the gradients; what it leaves of weights and arrays is said at `adam`.
 template<int Arrays>
-class elementwise_steps {
+class elementwise_steps : public detail::steps_lists {
 public:
   /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more
   /// all-reduce of one number.

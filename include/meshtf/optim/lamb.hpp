@@ -6,6 +6,7 @@
 #include <source_location>
 
 #include <meshtf/optim/adam.hpp>
+#include <meshtf/optim/update.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -76,13 +77,7 @@ public:
                       std::source_location at = std::source_location::current()) {
     with_next_powers([&, this] { return take_steps("lamb::step", at, list, rule{*this}); });
   }
-  /// Refused with a sentence: a model is not a list.
-  template<class Model>
-    requires(!detail::is_parameter_list<Model>)
-  constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>,
-                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
-  }
+  using detail::steps_lists::step;
 
   static constexpr char const* kind = "lamb";
 

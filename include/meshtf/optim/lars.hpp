@@ -80,13 +80,7 @@ public:
                       std::source_location at = std::source_location::current()) {
     take_steps("lars::step", at, list, rule{*this});
   }
-  /// Refused with a sentence: a model is not a list.
-  template<class Model>
-    requires(!detail::is_parameter_list<Model>)
-  constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>,
-                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
-  }
+  using detail::steps_lists::step;
 
   // ---- for checkpoints
 

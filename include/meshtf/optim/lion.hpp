@@ -79,13 +79,7 @@ public:
         },
         pass);
   }
-  /// Refused with a sentence: a model is not a list.
-  template<class Model>
-    requires(!detail::is_parameter_list<Model>)
-  constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>,
-                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
-  }
+  using detail::steps_lists::step;
 
   // ---- for checkpoints
 

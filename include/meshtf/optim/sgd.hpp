@@ -116,6 +116,7 @@ struct sgd {
     }
     step(list, at);
   }
+  // The other optimizers have it from `detail::steps_lists`; this one is an aggregate, which has no base.
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
