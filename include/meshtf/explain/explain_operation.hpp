@@ -96,10 +96,9 @@ template<class L, class Out, class X, class Y, class T>
 struct page_of_einsum {
   using plan      = einsum_plan<L, Out, X, Y>;
   using mesh_type = typename L::mesh_type;
-  // dimensions that only one operand has and that do not stay are summed first
-  using summed_x = without<X, without<without<X, Y>, Out>>;
-  using summed_y = without<Y, without<without<Y, X>, Out>>;
-  using product  = einsum_plan<L, Out, summed_x, summed_y>;
+  using summed_x  = without<X, summed_only_in<X, Y, Out>>;
+  using summed_y  = without<Y, summed_only_in<Y, X, Out>>;
+  using product   = einsum_plan<L, Out, summed_x, summed_y>;
 
   static constexpr void append_product(page& out) {
     contraction_steps const& s = fullest_steps(product::local);

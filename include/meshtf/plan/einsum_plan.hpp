@@ -44,6 +44,15 @@ struct contract {
 
 }  // namespace task
 
+namespace detail {
+
+/// The dimensions that `A` has, but neither `B` nor the result: they are summed in that operand alone, before
+/// the product.
+template<class A, class B, class Out>
+using summed_only_in = without<without<A, B>, Out>;
+
+}  // namespace detail
+
 /// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
 ///
 /// Each process contracts the parts that it holds. If a summed dimension is split, its product is one local

@@ -15,13 +15,16 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The dimensions that `A` has, but neither `B` nor the result: they are summed in that operand alone.
-template<class A, class B, class Out>
-using summed_only_in = without<without<A, B>, Out>;
-
 template<class... D, Operand X>
 constexpr auto sum_over(shape<D...>, X const& x, std::source_location at) {
   return sum<D...>(x, at);
+}
+
+/// An operand of a product: `x`, or if it alone has the dimensions `Alone`, its sum over them.
+template<class Alone, Operand X>
+constexpr decltype(auto) summed_first(X const& x, std::source_location at) {
+  if constexpr (Alone::rank == 0) return (x);
+  else return sum_over(Alone{}, x, at);
 }
 
 /// `legal`, or the objection to a product over `Out`. Where one operand is a partial sum, the dimensions that
@@ -178,17 +181,12 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
     if constexpr (!accepted<first_objection<fit, verdict>>) {
       return detail::rejected{};
     } else {
-      using only_in_x = detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>;
-      using only_in_y = detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>;
-      if constexpr (only_in_x::rank > 0) {
-        auto const summed = detail::sum_over(only_in_x{}, x, at);
-        return einsum<Out...>(summed, y, at);
-      } else if constexpr (only_in_y::rank > 0) {
-        auto const summed = detail::sum_over(only_in_y{}, y, at);
-        return einsum<Out...>(x, summed, at);
-      } else {
-        return detail::contract_and_record<detail::sum_policy::reduce, shape<Out...>>("einsum", at, x, y);
-      }
+      using only_in_x   = detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>;
+      using only_in_y   = detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>;
+      auto const& left  = detail::summed_first<only_in_x>(x, at);
+      auto const& right = detail::summed_first<only_in_y>(y, at);
+      return detail::contract_and_record<detail::sum_policy::reduce, shape<Out...>>("einsum", at, left,
+                                                                                    right);
     }
   }
 }
