@@ -66,6 +66,11 @@ struct tokens_of_group_are_split {};
 template<class Given, class Model>
 struct tokens_have_no_order {};
 
+/// The mask of a mixture of experts has an element for each token, so it has the dimensions of x without the
+/// model's, `Tokens`, in this order: it has `Given`.
+template<class Given, class Tokens>
+struct mask_is_not_of_tokens {};
+
 namespace detail {
 
 /// Rows of the batch in a group, and all tokens of these rows.
@@ -173,6 +178,18 @@ template<class Groups, class Model, class X>
 struct groups_check<Groups, Model, X, void> : std::type_identity<legal> {};
 template<class Groups, class Model, class X>
 using groups_verdict = typename groups_check<Groups, Model, X, typename shape_if_any<X>::type>::type;
+
+/// `legal`, or the objection to `Mask` as that of the tokens of `X`.
+template<class X, class Mask>
+struct token_mask_check : std::type_identity<legal> {};
+template<Tensor X, Tensor Mask>
+  requires(!std::is_same_v<typename Mask::shape_type,
+                           typename meshtf::detail::but_last<typename X::shape_type>::rest>)
+struct token_mask_check<X, Mask>
+    : std::type_identity<mask_is_not_of_tokens<
+          typename Mask::shape_type, typename meshtf::detail::but_last<typename X::shape_type>::rest>> {};
+template<class X, class Mask>
+using token_mask_verdict = typename token_mask_check<X, Mask>::type;
 
 }  // namespace detail
 }  // namespace nn

@@ -42,30 +42,45 @@ struct chosen_tokens {
 template<class... Part>
 chosen_tokens(Part...) -> chosen_tokens<Part...>;
 
-/// `dropped` counts the tokens that no expert has chosen. The balance loss is 0: all experts have as much.
-template<class Groups, class Tokens, class Experts, class Capacity, class T, class L, class... D>
+/// `dropped` counts the tokens that no expert has chosen. The balance loss is 0: all experts have as much. An
+/// expert that has more places than tokens count leaves some empty: their weight is 0.
+template<class Groups, class Tokens, class Experts, class Capacity, class T, class L, class... D,
+         class Only = every_token>
 constexpr auto route(expert_choice_gating, tensor<T, L, D...> const& logits, gating_call,
-                     std::source_location at) {
+                     std::source_location at, Only const& only = {}) {
   using places           = places_of<Experts, Capacity>;
   auto& m                = logits.machine();
-  auto const probability = softmax<Experts>(logits, at);
+  auto const probability = where_counted(only, softmax<Experts>(logits, at), -1, at);  // below all others
   auto const best        = top_k<Tokens, Capacity>(probability, {.descending = true}, at);
   auto const by_expert   = transpose<Groups, Experts, Capacity>(best.value, at);
   auto const tokens      = transpose<Groups, Experts, Capacity>(best.index, at);
-  auto const weight      = merge_dims<Experts, Capacity, places>(by_expert, at);
+  auto const taken       = merge_dims<Experts, Capacity, places>(by_expert, at);
   auto const source      = merge_dims<Experts, Capacity, places>(tokens, at);
 
   tensor<std::int32_t, L, Groups, Tokens> const none{m};
-  tensor<std::int32_t, L, Groups, places> const zeros{m};
-  tensor<std::int32_t, L, Groups, Experts> const nobody{m};
-  auto const times = scatter_add<Tokens>(none, source, zeros + 1, at);
-  auto const z     = router_z_loss<Groups, Tokens, Experts>(logits, at);
-  return chosen_tokens{weight,
-                       source,
-                       z * 0.0,
-                       z,
-                       sum<Tokens>(equal(times, 0, at), at),
-                       nobody + static_cast<std::int32_t>(Capacity::size)};
+  if constexpr (std::is_same_v<Only, every_token>) {
+    tensor<std::int32_t, L, Groups, places> const zeros{m};
+    tensor<std::int32_t, L, Groups, Experts> const nobody{m};
+    auto const times = scatter_add<Tokens>(none, source, zeros + 1, at);
+    auto const z     = router_z_loss<Groups, Tokens, Experts>(logits, only, at);
+    return chosen_tokens{taken,
+                         source,
+                         z * 0.0,
+                         z,
+                         sum<Tokens>(equal(times, 0, at), at),
+                         nobody + static_cast<std::int32_t>(Capacity::size)};
+  } else {
+    auto const has   = cast<std::int32_t>(greater_equal(taken, 0, at), at);
+    auto const times = scatter_add<Tokens>(none, source, has, at);
+    auto const late  = logical_and(equal(times, 0, at), only.counts, at);
+    auto const z     = router_z_loss<Groups, Tokens, Experts>(logits, only, at);
+    return chosen_tokens{where(has, taken, 0, at),
+                         source,
+                         z * 0.0,
+                         z,
+                         sum<Tokens>(cast<std::int32_t>(late, at), at),
+                         sum<Capacity>(split_dim<places, Experts, Capacity>(has, at), at)};
+  }
 }
 
 /// What tokens get from `table` [groups, places, model]: the rows of all their places, weighted and added up.

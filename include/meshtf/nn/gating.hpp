@@ -11,6 +11,7 @@
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
 #include <meshtf/ops/pointwise/logical.hpp>
+#include <meshtf/ops/pointwise/minimum_maximum.hpp>
 #include <meshtf/ops/pointwise/where.hpp>
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/ops/random/random.hpp>
@@ -60,6 +61,40 @@ struct gating_call {
   bool trains = false;
   random_key key{};
 };
+
+/// All tokens count: there is no mask.
+struct every_token {};
+
+/// Which tokens count, [groups, tokens]; how many of them each group has, [groups], at least 1 to divide by;
+/// and how many all groups of all processes have, likewise.
+template<class Counts, class OfGroup, class OfAll>
+struct some_tokens {
+  Counts counts;
+  OfGroup of_group;
+  OfAll of_all;
+};
+
+/// Tokens that count where `mask` [groups, tokens] is not 0, for a router that computes in `T`. Their number
+/// is one all-reduce of one number, of which nothing has a gradient.
+template<class T, class Groups, class Tokens, class Mask>
+constexpr auto tokens_where(Mask const& mask, std::source_location at) {
+  auto const counts  = cast<std::int32_t>(not_equal(mask, 0, at), at);
+  auto const ours    = sum<Tokens>(counts, at);
+  auto const all     = sum<Groups>(ours, at);
+  auto const divisor = [&](auto const& n) { return cast<T>(maximum(n, 1, at), at); };
+  return some_tokens<decltype(counts), decltype(divisor(ours)), decltype(divisor(all))>{counts, divisor(ours),
+                                                                                        divisor(all)};
+}
+
+/// x where a token counts, else `other`.
+template<class X, class N>
+constexpr X const& where_counted(every_token, X const& x, N, std::source_location) {
+  return x;
+}
+template<class... Part, class X, class N>
+constexpr auto where_counted(some_tokens<Part...> const& only, X const& x, N other, std::source_location at) {
+  return where(only.counts, x, other, at);
+}
 
 /// The weights of the chosen experts: their probabilities, `best`, divided by their sum where there are two.
 template<class Chosen, class X>
@@ -112,33 +147,46 @@ template<class... Part>
 routes(Part...) -> routes<Part...>;
 
 /// E times the sum over experts of the part of the tokens whose first choice it is, times its mean
-/// probability; the mean over the groups. 1 if all experts get alike.
-template<class Groups, class Tokens, class Experts, class Chosen, class X, class I>
-constexpr auto balance_loss(X const& probability, I const& expert, std::source_location at) {
+/// probability; the mean over the groups. 1 if all experts get alike. Tokens that don't count are in no mean,
+/// and a group weighs as much as it has of the others.
+template<class Groups, class Tokens, class Experts, class Chosen, class X, class I, class Only>
+constexpr auto balance_loss(X const& probability, I const& expert, [[maybe_unused]] Only const& only,
+                            std::source_location at) {
   using T           = typename X::element_type;
   auto const first  = slice<Chosen, first_choice>(expert, 0, at);
   auto const chosen = one_hot<Experts, T>(first, at);
   auto const count  = sum<first_choice, Tokens>(chosen, at);
   auto const total  = sum<Tokens>(probability, at);
-  auto const loss   = partial_einsum<>(count, total, at);
-  return loss * (static_cast<double>(Experts::size) / static_cast<double>(Groups::size) /
-                 (static_cast<double>(Tokens::size) * static_cast<double>(Tokens::size)));
+  if constexpr (std::is_same_v<Only, every_token>) {
+    auto const loss = partial_einsum<>(count, total, at);
+    return loss * (static_cast<double>(Experts::size) / static_cast<double>(Groups::size) /
+                   (static_cast<double>(Tokens::size) * static_cast<double>(Tokens::size)));
+  } else {
+    auto const part = count / only.of_group / only.of_all;  // before the product, whose sum is not finished
+    return partial_einsum<>(part, total, at) * static_cast<double>(Experts::size);
+  }
 }
 
-/// The mean over all tokens of the square of log(sum(exp(logits))).
-template<class Groups, class Tokens, class Experts, class X>
-constexpr auto router_z_loss(X const& logits, std::source_location at) {
+/// The mean over all tokens that count of the square of log(sum(exp(logits))).
+template<class Groups, class Tokens, class Experts, class X, class Only>
+constexpr auto router_z_loss(X const& logits, [[maybe_unused]] Only const& only, std::source_location at) {
   auto const size = logsumexp<Experts>(logits, at);
-  return partial_einsum<>(size, size, at) * (1.0 / static_cast<double>(Groups::size * Tokens::size));
+  if constexpr (std::is_same_v<Only, every_token>) {
+    return partial_einsum<>(size, size, at) * (1.0 / static_cast<double>(Groups::size * Tokens::size));
+  } else {
+    auto const counted = where_counted(only, size, 0, at);
+    return partial_einsum<>(counted, counted / only.of_all, at);
+  }
 }
 
 /// Routes tokens by their logits [groups, tokens, experts]. Places are handed out in the order of the first
-/// choices, then of the second ones, so they depend on the group alone. Local.
+/// choices, then of the second ones, so they depend on the group alone. A token that doesn't count asks for
+/// none, as one does that has no second expert. Local.
 /// Source: Lepikhin et al., GShard (2020), algorithm 1.
 template<class Groups, class Tokens, class Experts, class Capacity, class Gating, class T, class L,
-         class... D>
+         class... D, class Only = every_token>
 constexpr auto route(Gating const& gating, tensor<T, L, D...> const& logits, gating_call call,
-                     std::source_location at) {
+                     std::source_location at, Only const& only = {}) {
   using chosen  = typename Gating::chosen;
   using choices = choices_of<chosen, Tokens>;
   using places  = places_of<Experts, Capacity>;
@@ -150,7 +198,7 @@ constexpr auto route(Gating const& gating, tensor<T, L, D...> const& logits, gat
   auto const weights     = weights_of<chosen>(best.value, at);
   auto const weight      = transpose<Groups, chosen, Tokens>(weights, at);
   auto const expert      = transpose<Groups, chosen, Tokens>(best.index, at);
-  auto const asks        = asked_for<chosen>(gating, weight, expert, call, at);
+  auto const asks        = where_counted(only, asked_for<chosen>(gating, weight, expert, call, at), -1, at);
 
   auto const in_turn  = merge_dims<chosen, Tokens, choices>(expert, at);
   auto const wanted   = merge_dims<chosen, Tokens, choices>(asks, at);
@@ -173,8 +221,9 @@ constexpr auto route(Gating const& gating, tensor<T, L, D...> const& logits, gat
   return routes{where(has, weight, 0, at),
                 taken,
                 source,
-                balance_loss<Groups, Tokens, Experts, chosen>(probability, expert, at),
-                router_z_loss<Groups, Tokens, Experts>(logits, at),
+                balance_loss<Groups, Tokens, Experts, chosen>(where_counted(only, probability, 0, at),
+                                                              where_counted(only, expert, -1, at), only, at),
+                router_z_loss<Groups, Tokens, Experts>(logits, only, at),
                 sum<choices>(cast<std::int32_t>(late, at), at),
                 sum<choices>(marks, at)};
 }

@@ -33,6 +33,9 @@ mixed_by_experts(Part...) -> mixed_by_experts<Part...>;
 
 namespace detail {
 
+template<class Mask>
+concept MaskOfTokens = Tensor<Mask> || meshtf::detail::AnyRejected<Mask>;
+
 /// A product with a matrix for each expert, and a bias for each.
 template<class T, class L, class Experts, class In, class Out>
 struct expert_linear {
@@ -91,6 +94,13 @@ struct exchange : meshtf::detail::exchange_under<L, Groups, Experts> {
 /// in one all-to-all each, and as much in the backward pass; nothing else is sent, but an all-reduce in each
 /// pass where `Hidden` is split too. Cost is linear in tokens: they are gathered into their places, and out
 /// of them. Errors: verdicts on `Groups` and the layout, see `nn/expert_capacity.hpp`.
+///
+/// With a mask, [batch, ...], of any type, tokens where it is 0 don't count, for instance padding:
+///
+///     auto const z = mixture(x, {.seed = run, .stream = step}, not_equal(segments, 0));
+///
+/// They take no place and get 0, are not among `dropped` or `load`, and both losses are means over the
+/// others, of all processes. That costs one all-reduce of one int32 in the forward pass.
 /// Source: Lepikhin et al., GShard (2020); Fedus et al., Switch Transformers (2022).
 template<FloatingElement T, Layout L, Dimension Model, Dimension Hidden, Dimension Experts, Dimension Groups,
          class Gating = top_2_gating, class Factors = capacity_factors<>>
@@ -124,12 +134,33 @@ struct mixture_of_experts {
     static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
     return mixed<typename Factors::training, first_objection<verdict, fits>>(x, {true, key}, at);
   }
+  /// In training, of the tokens where `mask` is not 0.
+  template<class X, detail::MaskOfTokens Mask>
+  constexpr auto operator()(X const& x, random_key key, Mask const& mask,
+                            std::source_location at = std::source_location::current()) const {
+    using fits = detail::groups_verdict<Groups, Model, X>;
+    static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
+    using mask_fits = std::conditional_t<accepted<fits>, detail::token_mask_verdict<X, Mask>, legal>;
+    static_assert(accepted<mask_fits>, "meshtf: a mixture of experts can't take this mask");
+    return mixed<typename Factors::training, first_objection<verdict, fits, mask_fits>>(x, {true, key}, at,
+                                                                                        mask);
+  }
   /// In evaluation: with the capacity of evaluation, and without random numbers.
   template<class X>
   constexpr auto evaluate(X const& x, std::source_location at = std::source_location::current()) const {
     using fits = detail::groups_verdict<Groups, Model, X>;
     static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
     return mixed<typename Factors::evaluation, first_objection<verdict, fits>>(x, {}, at);
+  }
+  /// In evaluation, of the tokens where `mask` is not 0.
+  template<class X, detail::MaskOfTokens Mask>
+  constexpr auto evaluate(X const& x, Mask const& mask,
+                          std::source_location at = std::source_location::current()) const {
+    using fits = detail::groups_verdict<Groups, Model, X>;
+    static_assert(accepted<fits>, "meshtf: a mixture of experts can't take these groups of tokens");
+    using mask_fits = std::conditional_t<accepted<fits>, detail::token_mask_verdict<X, Mask>, legal>;
+    static_assert(accepted<mask_fits>, "meshtf: a mixture of experts can't take this mask");
+    return mixed<typename Factors::evaluation, first_objection<verdict, fits, mask_fits>>(x, {}, at, mask);
   }
   /// In evaluation, with places for all tokens with each expert: for few tokens, as in decoding.
   template<class X>
@@ -143,27 +174,31 @@ struct mixture_of_experts {
   }
 
 private:
-  template<class Factor, class Verdict, class X>
-  constexpr auto mixed(X const& x, detail::gating_call call, std::source_location at) const {
+  template<class Factor, class Verdict, class X, class... Mask>
+  constexpr auto mixed(X const& x, detail::gating_call call, std::source_location at,
+                       Mask const&... mask) const {
     using meshtf::detail::rejected;
-    if constexpr (meshtf::detail::AnyRejected<X> || !accepted<Verdict>) {
+    if constexpr (meshtf::detail::AnyRejected<X, Mask...> || !accepted<Verdict>) {
       return mixed_by_experts{rejected{}, rejected{}, rejected{}, rejected{}, rejected{}};
     } else {
-      using way      = detail::way_to_groups<Groups, X>;
-      using tokens   = typename way::inner::type;
-      auto const in  = way::grouped(x, at);
-      auto z         = of_groups<tokens, capacity<tokens, Experts, Factor>>(in, call, at);
+      using way     = detail::way_to_groups<Groups, X>;
+      using tokens  = typename way::inner::type;
+      auto const in = way::grouped(x, at);
+      auto z        = of_groups<tokens, capacity<tokens, Experts, Factor>>(
+          in, call, at, detail::tokens_where<T, Groups, tokens>(way::grouped(mask, at), at)...);
       auto const out = way::ungrouped(z.value, at);
       return mixed_by_experts{out, z.balance_loss, z.router_z_loss, z.dropped, z.load};
     }
   }
-  /// Of x [groups, tokens, model]. The router computes in the elements of the weights.
-  template<class Tokens, class Capacity, class X>
-  constexpr auto of_groups(X const& x, detail::gating_call call, std::source_location at) const {
+  /// Of x [groups, tokens, model], of the tokens that count. The router computes in the elements of the
+  /// weights.
+  template<class Tokens, class Capacity, class X, class... Only>
+  constexpr auto of_groups(X const& x, detail::gating_call call, std::source_location at,
+                           Only const&... only) const {
     using every       = all_of<Experts>;
     using places      = detail::places_of<every, Capacity>;
     auto const logits = router(cast<T>(x, at), at);
-    auto const routes = detail::route<Groups, Tokens, every, Capacity>(gating, logits, call, at);
+    auto const routes = detail::route<Groups, Tokens, every, Capacity>(gating, logits, call, at, only...);
 
     auto const by_expert = split_dim<places, every, Capacity>(routes.source, at);
     auto const sources   = transpose<every, Groups, Capacity>(by_expert, at);
