@@ -84,13 +84,21 @@ struct seen_shape<S, First, Rest...>
                                     replaced<S, typename First::along, shape<typename First::wide>>, S>,
                  Rest...> {};
 
+/// How the windows of a convolution walk, if those of the array with its halo walk so. `in` is the dimension.
+constexpr convolution_walk convolution_walk_of(window_rule const& w, extent taps, placed const& in,
+                                               window_walk const& walk) {
+  bool const split = in.parts > 1;
+  return {.step     = w.step,
+          .dilation = w.dilation,
+          .before   = w.before(in.size, taps),
+          .start    = split ? walk.start : 0,
+          .shift    = split ? walk.shift : 0,
+          .whole    = !split};
+}
+
 template<class U>
-inline constexpr convolution_walk walk_of = {.step     = U::rule.step,
-                                             .dilation = U::rule.dilation,
-                                             .before   = U::sound ? U::rule.before(U::in.size, U::taps) : 0,
-                                             .start    = U::in.parts > 1 ? U::walk.start : 0,
-                                             .shift    = U::in.parts > 1 ? U::walk.shift : 0,
-                                             .whole    = U::in.parts == 1};
+inline constexpr convolution_walk walk_of =
+    U::sound ? convolution_walk_of(U::rule, U::taps, U::in, U::walk) : convolution_walk{};
 template<class U>
 using seen_dim = std::conditional_t<(U::in.parts > 1), typename U::wide, typename U::along>;
 

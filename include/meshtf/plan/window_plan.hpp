@@ -97,47 +97,66 @@ struct window_steps {
   }
 };
 
+namespace detail {
+
+/// How windows of `taps` elements walk through an array that has this halo; `in` and `made` as of `halo_of`.
+constexpr window_walk window_walk_of(window_rule const& w, extent taps, placed const& in, placed const& made,
+                                     window_halo const& halo) {
+  return {.step     = w.step,
+          .dilation = w.dilation,
+          .start    = halo.before - w.before(in.size, taps),
+          .shift    = made.allocated_extent() * w.step - in.allocated_extent()};
+}
+
+/// Steps whose windows walk so.
+template<class Steps, std::size_t N>
+constexpr Steps windows_walking(window_walk const (&walk)[N], task_loops const& l, loop_extents const& e) {
+  constexpr int n = int{N};
+  Steps s;
+  s.dims             = n;
+  auto const array   = strides_of(l.operand[0], e.allocated_extents());
+  auto const windows = strides_of(l.operand[1], e.allocated_extents());
+  nest_steps copy{.operands = 2};
+  nest_steps tap{.operands = 3};
+  for (int d : l.operand[1]) {
+    extent in_array = array[d];
+    bool is_tap     = false;
+    for (int i = 0; i < n; ++i) {
+      extent const along = array[l.along[i]];
+      if (d == l.along[n + i]) in_array = along * walk[i].step;
+      if (d != l.along[2 * n + i]) continue;
+      is_tap             = true;
+      in_array           = along * walk[i].dilation;
+      s.taps[i]          = e.local[d];
+      s.tap_stride[0][i] = in_array;
+      s.tap_stride[1][i] = windows[d];
+    }
+    copy.stride[0][copy.rank] = in_array;
+    copy.stride[1][copy.rank] = windows[d];
+    copy.size[copy.rank++]    = e.local[d];
+    if (is_tap) continue;
+    tap.stride[0][tap.rank] = tap.stride[2][tap.rank] = in_array;
+    tap.stride[1][tap.rank]                           = windows[d];
+    tap.size[tap.rank++]                              = e.local[d];
+  }
+  for (int i = 0; i < n; ++i) {
+    s.start[i] = walk[i].start * array[l.along[i]];
+    s.shift[i] = walk[i].shift * array[l.along[i]];
+    s.over[i]  = l.dim[l.along[i]].over;
+  }
+  s.copy = collapsed(copy), s.tap = collapsed(tap);
+  return s;
+}
+
+}  // namespace detail
+
 /// Arrays: the array and the windows. The steps ask for the dimensions of the array that the windows walk
 /// along, those that they make, and those of a window.
 template<window_walk... Walk>
 struct windows_along : window_steps {
   static constexpr windows_along plan(task_loops const& l, loop_extents const& e) {
-    constexpr int n = int{sizeof...(Walk)};
     constexpr window_walk walk[]{Walk...};
-    windows_along s;
-    s.dims             = n;
-    auto const array   = strides_of(l.operand[0], e.allocated_extents());
-    auto const windows = strides_of(l.operand[1], e.allocated_extents());
-    nest_steps copy{.operands = 2};
-    nest_steps tap{.operands = 3};
-    for (int d : l.operand[1]) {
-      extent in_array = array[d];
-      bool is_tap     = false;
-      for (int i = 0; i < n; ++i) {
-        extent const along = array[l.along[i]];
-        if (d == l.along[n + i]) in_array = along * walk[i].step;
-        if (d != l.along[2 * n + i]) continue;
-        is_tap             = true;
-        in_array           = along * walk[i].dilation;
-        s.taps[i]          = e.local[d];
-        s.tap_stride[0][i] = in_array;
-        s.tap_stride[1][i] = windows[d];
-      }
-      copy.stride[0][copy.rank] = in_array;
-      copy.stride[1][copy.rank] = windows[d];
-      copy.size[copy.rank++]    = e.local[d];
-      if (is_tap) continue;
-      tap.stride[0][tap.rank] = tap.stride[2][tap.rank] = in_array;
-      tap.stride[1][tap.rank]                           = windows[d];
-      tap.size[tap.rank++]                              = e.local[d];
-    }
-    for (int i = 0; i < n; ++i) {
-      s.start[i] = walk[i].start * array[l.along[i]];
-      s.shift[i] = walk[i].shift * array[l.along[i]];
-      s.over[i]  = l.dim[l.along[i]].over;
-    }
-    s.copy = collapsed(copy), s.tap = collapsed(tap);
-    return s;
+    return detail::windows_walking<windows_along>(walk, l, e);
   }
 };
 
@@ -193,10 +212,7 @@ struct window_under {
   static constexpr bool is_alike = in.parts == out.parts && in.over == out.over;
   static constexpr window_halo reach = sound && is_alike ? halo_of(rule, taps, in, out) : window_halo{};
   static constexpr bool widens       = reach.before > 0 || reach.after > 0;
-  static constexpr window_walk walk  = {.step     = rule.step,
-                                        .dilation = rule.dilation,
-                                        .start = reach.before - (sound ? rule.before(along::size, taps) : 0),
-                                        .shift = out.allocated_extent() * rule.step - in.allocated_extent()};
+  static constexpr window_walk walk  = sound ? window_walk_of(rule, taps, in, out, reach) : window_walk{};
   using wide = std::conditional_t<widens, haloed<along, reach.before, reach.after, in.parts>, along>;
 
   static constexpr auto examined() {
