@@ -199,12 +199,7 @@ private:
     auto const row = static_cast<extent>(allocated(s_, r_.array[0])) / by_.allocated_extent();
     std::vector<shard> leaving(x.size(), shard(static_cast<std::size_t>(n * row), unwritten));
     run(x, leaving, {.count = n, .from = leave, .to_edge = true, .beyond = beyond});
-    auto arriving = leaving;
-    for (std::size_t p = 0; p < x.size(); ++p) {
-      std::size_t const from = process_of_part(s_, p, by_.over, -distance, wraps_);
-      if (from < x.size()) arriving[p] = leaving[from];
-      else std::fill(arriving[p].begin(), arriving[p].end(), beyond);
-    }
+    auto const arriving = arrived(s_, leaving, by_.over, distance, wraps_, beyond);
     run(arriving, z, {.count = n, .to = arrive, .from_edge = true});
   }
 

@@ -27,7 +27,13 @@ struct a : meshtf::dim<max_size> {};
 struct b : meshtf::dim<max_size> {};
 struct c : meshtf::dim<max_size> {};
 struct d : meshtf::dim<max_size> {};
-using alphabet                 = meshtf::shape<a, b, c, d>;
+struct e : meshtf::dim<max_size> {};
+struct f : meshtf::dim<max_size> {};
+struct g : meshtf::dim<max_size> {};
+struct h : meshtf::dim<max_size> {};
+struct i : meshtf::dim<max_size> {};
+struct j : meshtf::dim<max_size> {};
+using alphabet                 = meshtf::shape<a, b, c, d, e, f, g, h, i, j>;
 inline constexpr int max_named = alphabet::rank;
 
 struct pair : meshtf::axis<2> {};
@@ -60,12 +66,25 @@ struct setting {
     std::string text = "on";
     for (extent n : axes) text += " " + std::to_string(n);
     for (std::size_t i = 0; i < dim.size(); ++i) {
+      if (dim[i].size == 1 && dim[i].over.count == 0) continue;
       text += std::string("; ") + static_cast<char>('a' + i) + "=" + std::to_string(dim[i].size);
       for (int axis : dim[i].over) text += " over " + std::to_string(axis);
     }
     return text;
   }
 };
+
+/// The dimensions as the layout `L` places them.
+template<class L>
+setting setting_under() {
+  setting s;
+  for (std::size_t i = 0; i < std::size_t{L::mesh_type::all_axes::count}; ++i)
+    s.axes.push_back(meshtf::axis_sizes<typename L::mesh_type>[i]);
+  s.dim = []<class... D>(meshtf::shape<D...>) {
+    return std::array<placed, max_named>{meshtf::placed_under<L, D>...};
+  }(alphabet{});
+  return s;
+}
 
 /// What a plan says of one task under one layout: its loops as the types make them, the letter of each loop,
 /// the letters of each array, and the axes over which the result is joined.
@@ -129,7 +148,19 @@ struct on_two_axes<Rows, Cols, Reversed, meshtf::shape<D...>, std::index_sequenc
     : std::type_identity<meshtf::layout<
           square, typename cut<D, axes_if<int{I} == Rows, int{I} == Cols, Reversed>>::type...>> {};
 
+/// The layout `L`, where `To` is split as `From` is, and so on.
+template<class L, class... FromTo>
+struct placed_alike : std::type_identity<L> {};
+template<class M, class... C, class From, class To, class... More>
+struct placed_alike<meshtf::layout<M, C...>, From, To, More...>
+    : placed_alike<
+          meshtf::layout<M, C..., typename cut<To, meshtf::axes_of<meshtf::layout<M, C...>, From>>::type>,
+          More...> {};
+
 }  // namespace detail
+
+template<class L, class... FromTo>
+using placed_alike = typename detail::placed_alike<L, FromTo...>::type;
 
 /// f.operator()<L>(setting) for every layout of `D...`: an axis splits one of them or none, and on 2 x 2 both
 /// axes may split one, in both orders.
@@ -137,14 +168,7 @@ template<class S, class F>
 void for_each_layout(F const& f) {
   constexpr std::size_t n = std::size_t{S::rank};
   using dims              = std::make_index_sequence<n>;
-  auto const under        = [&]<class L>(std::type_identity<L>) {
-    setting s;
-    for (std::size_t i = 0; i < std::size_t{L::mesh_type::all_axes::count}; ++i)
-      s.axes.push_back(meshtf::axis_sizes<typename L::mesh_type>[i]);
-    s.dim = {meshtf::placed_under<L, a>, meshtf::placed_under<L, b>, meshtf::placed_under<L, c>,
-             meshtf::placed_under<L, d>};
-    f.template operator()<L>(s);
-  };
+  auto const under = [&]<class L>(std::type_identity<L>) { f.template operator()<L>(setting_under<L>()); };
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (under(typename detail::on_one_axis<two, pair, int{I}, S, dims>::type_identity{}), ...);
     (under(typename detail::on_one_axis<three, triple, int{I}, S, dims>::type_identity{}), ...);

@@ -195,6 +195,18 @@ inline std::size_t process_of_part(setting const& s, std::size_t p, meshtf::axis
   return s.processes();
 }
 
+/// What processes send to those that have the part `distance` after theirs; `beyond` where nothing arrives.
+inline std::vector<shard> arrived(setting const& s, std::vector<shard> const& leaving,
+                                  meshtf::axis_list const& over, extent distance, bool wraps, double beyond) {
+  auto arriving = leaving;
+  for (std::size_t p = 0; p < leaving.size(); ++p) {
+    std::size_t const from = process_of_part(s, p, over, -distance, wraps);
+    if (from < leaving.size()) arriving[p] = leaving[from];
+    else std::fill(arriving[p].begin(), arriving[p].end(), beyond);
+  }
+  return arriving;
+}
+
 /// f(p, here, steps) for each process with the steps that it plans for its own part.
 template<class Steps, class F>
 void for_each_plan(setting const& s, rule const& r, F const& f) {
