@@ -41,7 +41,10 @@ public:
     }
     return *this;
   }
-  constexpr ~shared() { drop(); }
+  /// As `drop`, without a call: dry runs end tens of thousands of handles.
+  constexpr ~shared() {
+    if (cell_ != nullptr && --cell_->handles == 0) end(cell_);
+  }
 
   constexpr explicit operator bool() const { return cell_ != nullptr; }
   constexpr T* operator->() const { return &cell_->value; }
