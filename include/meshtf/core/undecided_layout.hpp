@@ -114,7 +114,11 @@ struct undecided_condition {
     return !joined;
   }
   constexpr undecided_condition opposite() const { return {dims, !joined, pairs}; }
-  friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
+  /// Pairs are compared only where there are some: a record compares thousands of conditions without any.
+  friend constexpr bool operator==(undecided_condition const& a, undecided_condition const& b) {
+    return a.dims == b.dims && a.joined == b.joined && a.pairs.count == b.pairs.count &&
+           (a.pairs.count == 0 || a.pairs == b.pairs);
+  }
 };
 
 namespace detail {

@@ -22,9 +22,11 @@ public:
         waiting_(new bucket_member[record.send_count + 1]),
         known_of_call_(new int[record.call_count + 1]),
         moment_bytes_(new extent[(record.moment_count + 1) * Record::max_kinds]),
-        moment_call_(new int[record.moment_count + 1]) {
+        moment_call_(new int[record.moment_count + 1]),
+        max_scratch_(new extent[record.call_count + 1]) {
     for (std::size_t i = 0; i < record.call_count; ++i) known_of_call_[i] = -1;
     put_kinds_together();
+    put_sends_together();
     for (std::size_t i = 0; i < record.moment_count; ++i)
       add_moment(record.moments[i].bytes, record.moments[i].call);
   }
@@ -35,14 +37,16 @@ public:
     delete[] known_of_call_;
     delete[] moment_bytes_;
     delete[] moment_call_;
+    delete[] max_scratch_;
   }
 
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
     extent allocated[Record::max_kinds]{};  // 0 for what lives only under other layouts
     for (int k = 0; k < kind_count_; ++k) allocated[k] = kinds_[k].lives(l) ? l.room_of(kinds_[k].dims) : 0;
-    extent peak = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
+    extent peak = 0;
     extent sums[Record::max_moments]{};
+    for (std::size_t c = 0; c < record_.call_count; ++c) max_scratch_[c] = -1;
     for (int m = 0; m < moment_count_; ++m) {
       extent const* const bytes = moment_bytes_ + m * kind_count_;
       extent sum                = 0;
@@ -54,15 +58,67 @@ public:
     // few moments with scratch memory can be the peak: only for these is it planned
     for (int m = 0; m < moment_count_; ++m) {
       if (moment_call_[m] < 0) continue;
-      recorded_call const& c = record_.calls[moment_call_[m]];
-      if (c.is_product && sums[m] + c.max_scratch_of_contraction(l) <= peak) continue;
+      recorded_call const& c = record_.calls.element[moment_call_[m]];
+      if (c.is_product) {
+        extent& scratch = max_scratch_[moment_call_[m]];
+        if (scratch < 0) scratch = c.max_scratch_of_contraction(l);
+        if (sums[m] + scratch <= peak) continue;
+      }
       extent const scratch = scratch_of(m, l);
       if (sums[m] + scratch > peak) peak = sums[m] + scratch;
     }
-    return peak;
+    // nor can gradients that are sent, unless there is little else
+    if (record_.round_count == 0 || max_of_sends(l) <= peak) return peak;
+    return std::max(peak,
+                    price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {}));
   }
 
 private:
+  /// What the gradients of one kind take at most.
+  struct sends_of_kind {
+    extent made     = 0;  // bytes that are taken before they are sent
+    extent bytes    = 0;
+    extent count    = 0;
+    extent messages = 0;  // the scratch memory of the largest
+  };
+  constexpr void put_sends_together() {
+    for (std::size_t i = 0; i < record_.send_count; ++i) {
+      recorded_send const& s = record_.sends[i];
+      sends_of_kind& mine    = sends_[s.kind];
+      mine.made += s.made;
+      mine.bytes += s.n * bytes_of(s.type);
+      mine.messages = std::max(mine.messages, max_scratch_of_message(s.n, s.type));
+      ++mine.count;
+    }
+  }
+  /// A message that arrives, and a sum that is not rounded yet.
+  static constexpr extent max_scratch_of_message(extent n, element type) {
+    return n * (bytes_of(type) + bytes_of(added_as(type)));
+  }
+  /// No less than `price_sends` says: all that lives when some gradients are sent, with all that is taken for
+  /// any of them, the largest message of one, and one of all that can be packed, which are copied.
+  constexpr extent max_of_sends(layout_numbers const& l) const {
+    extent live = 0;
+    for (std::size_t r = 0; r < record_.round_count; ++r)
+      live = std::max(live,
+                      bytes_under(record_.rounds[r].bytes, {record_.kinds.element, record_.kind_count}, l));
+    extent made    = 0;
+    extent packed  = 0;
+    extent message = 0;
+    for (std::size_t k = 0; k < record_.send_kind_count; ++k) {
+      recorded_send_kind const& kind = record_.send_kinds.element[k];
+      sends_of_kind const& mine      = sends_[k];
+      extent const whole             = l.whole_of(kind.dims);
+      extent const allocated         = l.room_of(kind.dims);
+      made += mine.made / whole * allocated;
+      if (l.split(kind.over) == 0) continue;
+      packed += std::min(mine.bytes / whole * allocated, mine.count * largest_packed);
+      message = std::max(message, mine.messages / whole * allocated);
+    }
+    // a sum of packed gradients has at most thrice their bytes as scratch memory
+    return live + made + 4 * packed + message;
+  }
+
   /// The scratch memory of a call under layouts that are the same to it.
   struct scratch_memory {
     extent key   = 0;
@@ -113,7 +169,7 @@ private:
     for (int k = 0; k < kind_count_; ++k) whole_[k] = all.whole_of(kinds_[k].dims);
   }
   template<std::size_t N>
-  constexpr void add_moment(std::array<extent, N> const& bytes, int call) {
+  constexpr void add_moment(small_array<extent, N> const& bytes, int call) {
     extent* const mine = moment_bytes_ + moment_count_ * kind_count_;
     for (int k = 0; k < kind_count_; ++k) mine[k] = 0;
     for (std::size_t k = 0; k < record_.kind_count; ++k)
@@ -158,6 +214,8 @@ private:
   extent* moment_bytes_;
   int* moment_call_;
   int moment_count_ = 0;
+  extent* max_scratch_;  // of each product, under one layout
+  sends_of_kind sends_[Record::max_kinds]{};
 };
 
 }  // namespace detail

@@ -37,16 +37,17 @@ struct step_record : recorded_needs<sizeof...(D)> {
   /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory in
   /// addition to them, if one does.
   struct moment {
-    std::array<extent, max_kinds> bytes{};
-    int call = -1;
+    small_array<extent, max_kinds> bytes{};
+    int call   = -1;
+    extent sum = 0;  // of these bytes, as `note_moment` keeps it
   };
 
   small_array<recorded_call, max_calls> calls{};
   std::size_t call_count  = 0;
   std::size_t latest_call = 0;
-  std::array<recorded_kind, max_kinds> kinds{};
+  small_array<recorded_kind, max_kinds> kinds{};
   std::size_t kind_count = 0;
-  std::array<moment, max_moments> moments{};
+  small_array<moment, max_moments> moments{};
   std::size_t moment_count = 0;
   std::array<recorded_send, max_sends> sends{};
   std::size_t send_count = 0;
@@ -55,26 +56,31 @@ struct step_record : recorded_needs<sizeof...(D)> {
   /// Gradients that are sent together, up to the first of the next round, and what lives before.
   struct round {
     std::size_t first = 0;
-    std::array<extent, max_kinds> bytes{};
+    small_array<extent, max_kinds> bytes{};
   };
   std::array<round, max_rounds> rounds{};
   std::size_t round_count = 0;
-  std::array<extent, max_kinds> optimizer{};   // bytes of each kind: what optimizers remember
-  std::array<extent, max_kinds> parameters{};  // bytes of each kind: parameters
-  std::array<extent, max_kinds> spilled{};     // bytes of each kind that leave for a file or come back
+  small_array<extent, max_kinds> optimizer{};   // bytes of each kind: what optimizers remember
+  small_array<extent, max_kinds> parameters{};  // bytes of each kind: parameters
+  small_array<extent, max_kinds> spilled{};     // bytes of each kind that leave for a file or come back
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
   static constexpr extent size_of(int dim) { return sizes[static_cast<std::size_t>(dim)]; }
 
   /// The number of the call of this price, which is added if there is none.
   constexpr int note(recorded_call const& call) {
-    for (std::size_t i = 0; i < call_count; ++i)
-      if (calls[i].same_price(call)) return note_again(i);
+    std::size_t i = calls[latest_call].followed_by;
+    for (std::size_t left = call_count; left > 0; --left, ++i) {
+      if (i >= call_count) i = 0;
+      if (calls.element[i].same_price(call)) return note_again(i);
+    }
     static_assert(max_calls == 320);  // as the message says
     if (call_count == max_calls)
       throw "meshtf: this program makes more different calls than a record holds (320)";
-    calls[call_count]       = call;
-    calls[call_count].times = 1;
+    calls[call_count]             = call;
+    calls[call_count].times       = 1;
+    calls[call_count].followed_by = call_count + 1;
+    latest_call                   = call_count;
     return static_cast<int>(call_count++);
   }
   /// The number of the call of a task, or of a pass over `n` elements, with this price, if it has been noted:
@@ -83,10 +89,10 @@ struct step_record : recorded_needs<sizeof...(D)> {
   template<class Price>
   constexpr int noted_again(Price price, undecided_loops const* loops, undecided_size const& n,
                             unsigned wishes, undecided_condition const& if_) {
-    recorded_call const* const all = calls.data();
-    std::size_t i                  = latest_call;
-    for (std::size_t left = call_count; left > 0; --left) {
-      if (++i >= call_count) i = 0;
+    recorded_call const* const all = calls.element;
+    std::size_t i                  = all[latest_call].followed_by;
+    for (std::size_t left = call_count; left > 0; --left, ++i) {
+      if (i >= call_count) i = 0;
       recorded_call const& c = all[i];
       if (c.price == price && c.n.whole == n.whole && c.n.dims == n.dims && c.wishes == wishes &&
           (loops == nullptr || detail::same_loops(c.loops, *loops)) && c.if_ == if_)
@@ -97,7 +103,7 @@ struct step_record : recorded_needs<sizeof...(D)> {
 
   constexpr std::size_t kind(recorded_kind const& wanted) {
     for (std::size_t i = 0; i < kind_count; ++i)
-      if (kinds[i] == wanted) return i;
+      if (kinds.element[i].dims == wanted.dims && kinds.element[i] == wanted) return i;
     static_assert(max_kinds == 64);  // as the message says
     if (kind_count == max_kinds)
       throw "meshtf: the tensors of this program have more different shapes than a record holds (64)";
@@ -116,35 +122,56 @@ struct step_record : recorded_needs<sizeof...(D)> {
   }
 
   /// Keeps a moment unless another one is no lighter under any layout.
-  constexpr void note(moment const& m) { note_moment(m.bytes.data(), m.call); }
+  constexpr void note(moment const& m) { note_moment(m.bytes.element, m.call); }
   /// The same, of the bytes of each kind. Dry runs ask for this thousands of times, so the loops index plain
-  /// arrays, which the compilers evaluate fastest.
+  /// arrays, which the compilers evaluate fastest, and compare kinds only where the sums leave it open.
   constexpr void note_moment(extent const* bytes, int call) {
-    moment* const all   = moments.data();
+    moment* const all   = moments.element;
     std::size_t const n = kind_count;
+    extent sum          = 0;
+    for (std::size_t k = 0; k < n; ++k) sum += bytes[k];
+    moment* latest = nullptr;  // the two latest ones of this call
+    moment* before = nullptr;
     for (std::size_t i = moment_count; i-- > 0;) {  // the latest are the likeliest to be alike
-      if (call >= 0 && all[i].call != call) continue;
-      extent const* const other = all[i].bytes.data();
-      std::size_t k             = 0;
-      while (k < n && other[k] >= bytes[k]) ++k;
-      if (k == n) return;
+      moment& m = all[i];
+      if (call >= 0 && m.call != call) continue;
+      if (m.sum >= sum) {
+        extent const* const other = m.bytes.element;
+        std::size_t k             = 0;
+        while (k < n && other[k] >= bytes[k]) ++k;
+        if (k == n) return;
+      }
+      if (latest == nullptr) latest = &m;
+      else if (before == nullptr) before = &m;
     }
-    std::size_t left = 0;
+    // the first moment that is lighter gives its place
+    std::size_t place = moment_count;
+    std::size_t left  = 0;
     for (std::size_t i = 0; i < moment_count; ++i) {
-      if (all[i].call < 0 || all[i].call == call) {
-        extent const* const other = all[i].bytes.data();
+      moment const& m = all[i];
+      if (m.sum <= sum && (m.call < 0 || m.call == call)) {
+        extent const* const other = m.bytes.element;
         std::size_t k             = 0;
         while (k < n && other[k] <= bytes[k]) ++k;
-        if (k == n) continue;
+        if (k == n) {
+          if (place == moment_count) place = left++;
+          continue;
+        }
       }
-      if (left != i) put_moment(all[left], all[i].bytes.data(), all[i].call);
+      if (left != i) put_moment(all[left], m.bytes.element, m.call, m.sum);
       ++left;
     }
-    static_assert(max_moments == 160);  // as the message says
-    if (left == max_moments) left = keep_hull(left);
-    if (left == max_moments)
-      throw "meshtf: the memory of this program has more peaks than a record holds (160)";
-    put_moment(all[left++], bytes, call);
+    if (place == moment_count) {
+      // in equal blocks the moments of a call lie on a line
+      if (call >= 0 && before != nullptr && lies_below(latest->bytes.element, before->bytes.element, bytes))
+        return put_moment(*latest, bytes, call, sum);
+      static_assert(max_moments == 160);  // as the message says
+      if (left == max_moments) left = keep_hull(left);
+      if (left == max_moments)
+        throw "meshtf: the memory of this program has more peaks than a record holds (160)";
+      place = left++;
+    }
+    put_moment(all[place], bytes, call, sum);
     moment_count = left;
   }
 
@@ -156,7 +183,8 @@ struct step_record : recorded_needs<sizeof...(D)> {
     std::size_t left = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (is_between(i, left, count)) continue;
-      if (left != i) put_moment(moments.data()[left], moments.data()[i].bytes.data(), moments.data()[i].call);
+      moment const& m = moments[i];
+      if (left != i) put_moment(moments[left], m.bytes.element, m.call, m.sum);
       ++left;
     }
     return left;
@@ -165,23 +193,25 @@ struct step_record : recorded_needs<sizeof...(D)> {
 private:
   constexpr int note_again(std::size_t number) {
     ++calls[number].times;
-    latest_call = number;
+    calls[latest_call].followed_by = number;
+    latest_call                    = number;
     return static_cast<int>(number);
   }
   /// Kinds that are noted later have no bytes here: what is copied is what there is.
-  constexpr void put_moment(moment& to, extent const* bytes, int call) const {
-    extent* const mine = to.bytes.data();
+  constexpr void put_moment(moment& to, extent const* bytes, int call, extent sum) const {
+    extent* const mine = to.bytes.element;
     for (std::size_t k = 0; k < kind_count; ++k) mine[k] = bytes[k];
     to.call = call;
+    to.sum  = sum;
   }
   /// Whether moment i lies between one of the first `kept` moments and one after it, of the same call.
   constexpr bool is_between(std::size_t i, std::size_t kept, std::size_t count) const {
-    moment const* const all = moments.data();
+    moment const* const all = moments.element;
     moment const& m         = all[i];
     for (std::size_t a = 0; a < kept; ++a) {
       if (all[a].call != m.call) continue;
       for (std::size_t b = i + 1; b < count; ++b)
-        if (all[b].call == m.call && lies_below(m.bytes.data(), all[a].bytes.data(), all[b].bytes.data()))
+        if (all[b].call == m.call && lies_below(m.bytes.element, all[a].bytes.element, all[b].bytes.element))
           return true;
     }
     return false;

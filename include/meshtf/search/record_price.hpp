@@ -222,7 +222,7 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
 
 /// Bytes that live at a moment in one process.
 template<std::size_t N>
-constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds,
+constexpr extent bytes_under(small_array<extent, N> const& bytes, std::span<recorded_kind const> kinds,
                              layout_numbers const& l) {
   extent sum = 0;
   for (std::size_t k = 0; k < kinds.size(); ++k)

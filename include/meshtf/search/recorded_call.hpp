@@ -18,18 +18,20 @@ namespace detail {
 
 constexpr bool same_loops(undecided_loops const& x, undecided_loops const& y) {
   if (x.rank != y.rank || x.operands != y.operands) return false;
-  undecided_dim const* const a = x.dim.data();
-  undecided_dim const* const b = y.dim.data();
+  undecided_dim const* const a = x.dim.element;
+  undecided_dim const* const b = y.dim.element;
   for (int i = 0; i < x.rank; ++i)
     if (a[i].size != b[i].size || a[i].open != b[i].open) return false;
   for (int k = 0; k < x.operands; ++k) {
-    dim_list const& of_a = x.operand[k];
-    dim_list const& of_b = y.operand[k];
+    dim_list const& of_a = x.operand.element[k];
+    dim_list const& of_b = y.operand.element[k];
     if (of_a.count != of_b.count) return false;
     for (int i = 0; i < of_a.count; ++i)
-      if (of_a[i] != of_b[i]) return false;
+      if (of_a.number.element[i] != of_b.number.element[i]) return false;
   }
-  return x.along == y.along;
+  for (int i = 0; i < max_asked; ++i)
+    if (x.along.element[i] != y.along.element[i]) return false;
+  return true;
 }
 
 }  // namespace detail
@@ -59,7 +61,8 @@ struct recorded_call {
   collective kind = collective::all_reduce;  // or a broadcast of one number, or a scan
   undecided_condition if_{};
   extent times = 0;
-  call_site first{};  // the first call site that made it
+  call_site first{};            // the first call site that made it
+  std::size_t followed_by = 0;  // the number of the call that was noted after it
 
   /// Figures of a contraction: two flops for each iteration of its loops; and the most scratch memory, in
   /// bytes, which is a buffer for each operand.

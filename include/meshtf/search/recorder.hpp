@@ -214,7 +214,7 @@ public:
   /// dimensions.
   struct lives {
     record_type const* record;
-    std::array<extent, record_type::max_kinds> bytes;
+    small_array<extent, record_type::max_kinds> bytes;
 
     friend constexpr undecided_size operator-(lives const& after, lives const& before) {
       undecided_size more;
@@ -339,7 +339,7 @@ private:
   constexpr void note_moment(int call) {
     if (!fuller_ || sends_) return;
     fuller_ = false;
-    record_.note_moment(live_.data(), call);
+    record_.note_moment(live_.element, call);
   }
   constexpr std::size_t kind_in_file(undecided_size bytes) {
     return record_.kind({bytes.dims, {}, bytes.whole, this->spilled().min_bytes});
@@ -347,12 +347,12 @@ private:
   constexpr void note_in_file(undecided_size bytes) { record_.spilled[kind_in_file(bytes)] += bytes.whole; }
   constexpr void count_bytes(extent bytes, std::size_t kind) {
     if (bytes < 0) note_moment(-1);
-    live_.data()[kind] += bytes;
+    live_.element[kind] += bytes;
     if (bytes > 0) {
-      taken_.data()[kind] += bytes;
+      taken_.element[kind] += bytes;
       fuller_ = true;
     } else {
-      given_.data()[kind] -= bytes;
+      given_.element[kind] -= bytes;
     }
   }
 
@@ -363,26 +363,25 @@ private:
     recorded_send* const last = record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
     auto const settle         = [this](std::size_t k, extent& bytes, recorded_send* whose,
                                extent recorded_send::* to) {
-      if (bytes == 0) return;
       if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
           !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
       whose->*to += detail::exchange(bytes, 0);
     };
     for (std::size_t k = 0; k < record_.kind_count; ++k) {
-      settle(k, taken_[k], next, &recorded_send::made);
-      settle(k, given_[k], last, &recorded_send::gone);
+      if (taken_.element[k] != 0) settle(k, taken_.element[k], next, &recorded_send::made);
+      if (given_.element[k] != 0) settle(k, given_.element[k], last, &recorded_send::gone);
     }
   }
 
   record_type record_{};
-  std::array<extent, record_type::max_kinds> live_{};
-  std::array<extent, record_type::max_kinds> parameters_{};
-  std::array<extent, record_type::max_kinds> optimizer_{};
+  small_array<extent, record_type::max_kinds> live_{};
+  small_array<extent, record_type::max_kinds> parameters_{};
+  small_array<extent, record_type::max_kinds> optimizer_{};
   undecided_condition now_if_{};
   // since the last gradient was sent
-  std::array<extent, record_type::max_kinds> taken_{};
-  std::array<extent, record_type::max_kinds> given_{};
+  small_array<extent, record_type::max_kinds> taken_{};
+  small_array<extent, record_type::max_kinds> given_{};
   bool fuller_ = false;
   bool sends_  = false;
 };
