@@ -23,8 +23,6 @@ template<Mesh M, class Record>
 struct plan_prices {
   Record record;
   dim_set searched;
-  layout_seconds<M, Record> seconds_of;
-  layout_peak<M, Record> peak_of;
   // by the number of the layout; those that are not known yet are negative
   growing<double> seconds{};
   growing<extent> peaks{};
@@ -32,11 +30,25 @@ struct plan_prices {
   growing<found_layouts> layouts{};
   growing<int> order{};
 
-  constexpr plan_prices(Record const& r, dim_set base, machine_model const& machine)
-      : record(r),
-        searched(with_followers(r, base)),
-        seconds_of(record, searched | record.followers(), machine),
-        peak_of(record, searched | record.followers()) {}
+  constexpr plan_prices(Record const& r, dim_set base, machine_model const& m)
+      : record(r), searched(with_followers(r, base)), machine(m) {}
+  plan_prices(plan_prices const&)    = delete;
+  void operator=(plan_prices const&) = delete;
+  constexpr ~plan_prices() {
+    delete all_seconds;
+    delete all_peaks;
+  }
+
+  // of most positions a search asks for one of the two only
+  constexpr double seconds_of(layout_numbers const& l) {
+    if (all_seconds == nullptr)
+      all_seconds = new layout_seconds<M, Record>(record, searched | record.followers(), machine);
+    return (*all_seconds)(l);
+  }
+  constexpr extent peak_of(layout_numbers const& l) {
+    if (all_peaks == nullptr) all_peaks = new layout_peak<M, Record>(record, searched | record.followers());
+    return (*all_peaks)(l);
+  }
 
   /// Finds all layouts, whose dimensions in `pads` may be cut into unequal parts.
   constexpr void find_layouts(dim_set pads) {
@@ -60,6 +72,10 @@ struct plan_prices {
   }
 
 private:
+  machine_model const& machine;
+  layout_seconds<M, Record>* all_seconds = nullptr;
+  layout_peak<M, Record>* all_peaks      = nullptr;
+
   /// The dimensions that are searched, and those that the program splits as it splits these.
   static constexpr dim_set with_followers(Record const& r, dim_set base) {
     dim_set all = base;
@@ -89,7 +105,7 @@ struct plan_dims<candidates<Wanted...>, C...>
 /// that record it, and that price it under a layout.
 template<template<Layout> class Program>
 inline constexpr auto records_program = []<class... D, class... A>(shape<D...>, A... numbers) consteval {
-  return meshtf::record<Program, D...>(numbers...);
+  return detail::record_of<Program, D...>(true, numbers...);
 };
 template<template<Layout> class Program>
 inline constexpr auto prices_program =

@@ -6,26 +6,37 @@
 namespace meshtf {
 inline namespace v0 {
 
+namespace detail {
+
+/// The record of a program's step. If `counts_alike`, what one micro-batch notes is counted for others.
+template<template<Layout> class Program, Dimension... D, class... A>
+consteval auto record_of(bool counts_alike, A... arguments) {
+  using open = dry<undecided_layout<D...>>;
+  recorder<D...> m;
+  step_record<D...> step;
+  if (counts_alike) m.count_alike_batches();
+  {
+    Program<open> program{m, arguments...};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (!m.nothing_lives()) values_outlive_the_dry_run();
+  return step;
+}
+
+}  // namespace detail
+
 /// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It
 /// takes one dry run; no layout is named.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 template<template<Layout> class Program, Dimension... D, class... A>
 consteval auto record(A... arguments) {
-  using open = dry<undecided_layout<D...>>;
-  recorder<D...> m;
-  step_record<D...> step;
-  {
-    Program<open> program{m, arguments...};
-    m.start_over();
-    {
-      [[maybe_unused]] auto const result = detail::result_of_step(program);
-    }
-    m.unwind_tape(false);
-    step = m.noted();
-  }
-  if (!m.nothing_lives()) detail::values_outlive_the_dry_run();
-  return step;
+  return detail::record_of<Program, D...>(false, arguments...);
 }
 
 }  // namespace v0

@@ -44,9 +44,32 @@ class recorder : public machine_base<recorder<D...>, typename undecided_layout<D
 public:
   static constexpr bool computes = false;
   using record_type              = step_record<D...>;
+  /// How often calls have been noted, and how many bytes of each kind left for a file or came back.
+  struct record_times {
+    small_array<extent, record_type::max_calls> of_calls{};
+    small_array<extent, record_type::max_kinds> spilled{};
+
+    constexpr explicit record_times(record_type const& record) : spilled(record.spilled) {
+      for (std::size_t i = 0; i < record.call_count; ++i) of_calls.element[i] = record.calls.element[i].times;
+    }
+  };
 
   constexpr recorder() = default;
   constexpr ~recorder() { this->unwind_tape(false); }
+
+  /// Counts what the last of several micro-batches notes for all but the first, which alone are run:
+  /// `accumulate` asks. This is the record of a step whose micro-batches do the same and send no gradients.
+  constexpr void count_alike_batches() { counts_alike_ = true; }
+  constexpr bool counts_alike_batches() const { return counts_alike_ && record_.send_count == 0; }
+  /// How often each call has been noted.
+  constexpr record_times times_noted() const { return record_times{record_}; }
+  /// What has been noted since `before` is noted `times` more times.
+  constexpr void count_again(record_times const& before, extent times) {
+    for (std::size_t i = 0; i < record_.call_count; ++i)
+      record_.calls.element[i].times += times * (record_.calls.element[i].times - before.of_calls.element[i]);
+    for (std::size_t k = 0; k < record_.kind_count; ++k)
+      record_.spilled.element[k] += times * (record_.spilled.element[k] - before.spilled.element[k]);
+  }
 
   constexpr record_type noted() {
     note_moment(-1);
@@ -382,8 +405,9 @@ private:
   // since the last gradient was sent
   small_array<extent, record_type::max_kinds> taken_{};
   small_array<extent, record_type::max_kinds> given_{};
-  bool fuller_ = false;
-  bool sends_  = false;
+  bool fuller_       = false;
+  bool sends_        = false;
+  bool counts_alike_ = false;
 };
 
 }  // namespace v0

@@ -72,13 +72,29 @@ private:
   }
 };
 
+/// A machine that may count what one micro-batch asks for several times, instead of running them.
+template<class M>
+concept CountsAlike = requires(M& m) { m.counts_alike_batches(); };
+
 template<int N, class F>
 constexpr auto accumulated(F const& step) {
-  auto total = gone_back(step(extent{0}), N > 1);
-  for (extent i = 1; i < N; ++i) {
+  auto total      = gone_back(step(extent{0}), N > 1);
+  extent i        = 1;
+  auto const next = [&] {
     auto sum = total + gone_back(step(i), i + 1 < N);
     total    = std::move(sum);
+    ++i;
+  };
+  if constexpr (N > 2 && CountsAlike<std::remove_reference_t<decltype(total.machine())>>) {
+    // the first one makes the gradients, and all others add to them: the last stands for them
+    if (auto& m = total.machine(); m.counts_alike_batches()) {
+      auto const before = m.times_noted();
+      i                 = N - 1;
+      next();
+      m.count_again(before, N - 2);
+    }
   }
+  while (i < N) next();
   return total;
 }
 template<int N, class F>
