@@ -35,9 +35,9 @@ constexpr element_facts facts_of(element e) {
   throw "meshtf: this is no element type";
 }
 
-/// Bytes of one element. Not `facts_of(e).bytes`, since constant evaluation would count the letters of the
-/// names each time.
+/// Bytes of one element.
 constexpr extent bytes_of(element e) {
+  // not facts_of(e).bytes: constant evaluation would count the letters of the names each time
   switch (e) {
     case element::float32:
     case element::int32: return 4;

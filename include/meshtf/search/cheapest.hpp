@@ -113,9 +113,10 @@ public:
 /// `Program<L>{machine, numbers...}` takes the numbers of the coordinates in their order; other numbers than
 /// those of `micro_batches_of` it need not take. For each layout the search takes the least number of
 /// recomputed blocks that fits, and that of spilled ones, by halving: each further block takes time, and no
-/// memory. Both together are looked at where they may be faster. Prices are those of records; the first of
-/// the eight fastest plans whose dry run meets the budget is the plan, and `cost` is that dry run. So asking
-/// for less never takes less time, and the peak never exceeds the budget.
+/// memory. Both together are looked at where they may be faster. Prices are those of records, which count
+/// the last of several micro-batches for all but the first; the first of the eight fastest plans whose dry
+/// run meets the budget is the plan, and `cost` is that dry run. So asking for less never takes less time,
+/// and the peak never exceeds the budget.
 ///
 /// Errors: `no_plan_meets_budget`, which names the plan with the least peak of the space;
 /// `no_layout_can_be_placed`. Sources: Chen et al. (2016) for recomputation; Zheng et al., Alpa (2022), for
