@@ -51,7 +51,9 @@ struct decoder_block {
       return detail::after_dropout(cross(x, memory, cross_terms, drops.part(4).of_attention(), at),
                                    drops.part(1), at);
     };
-    auto const by_feed = [&](auto const& x) { return detail::fed(feed, x, drops.part(5).of_experts(), at); };
+    auto const by_feed = [&](auto const& x) {
+      return detail::fed_after(own_terms, feed, x, drops.part(5).of_experts(), at);
+    };
     return through(before, to_itself, to_memory, by_feed, drops.part(2), at);
   }
 

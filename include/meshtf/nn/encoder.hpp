@@ -57,7 +57,7 @@ private:
     auto const a =
         detail::after_dropout(attention(normed, terms, drops.part(2).of_attention(), at), drops.part(0), at);
     auto r       = norm2(x, a);
-    auto const z = detail::fed(feed, r.norm, drops.part(5).of_experts(), at);
+    auto const z = detail::fed_after(terms, feed, r.norm, drops.part(5).of_experts(), at);
     auto f       = detail::after_dropout(detail::value_of(z), drops.part(1), at);
     return detail::block_result(std::move(r.sum), std::move(f), z);
   }

@@ -21,7 +21,12 @@ namespace nn {
 ///
 /// What the model returns is then `routed`. `Hidden` is the width of one expert; the other template arguments
 /// are those of `mixture_of_experts`. Decoding step by step drops no choice.
-/// Source: Lepikhin et al., GShard (2020), section 2.1: every other feed-forward layer.
+///
+/// `experts_in_every_second_block<...>::skipping_padding` is the same, but padding takes no places, and is in
+/// no loss of the experts: positions of an encoder and a decoder whose segment ids are 0, as in
+/// `packed_pairs`, or that a mask hides, as in `source_rows`. Ids or mask have all dimensions of the batch.
+/// Each layer then has one all-reduce of one int32 in the forward pass: how many positions count. Source:
+/// Lepikhin et al., GShard (2020), section 2.1: every other feed-forward layer.
 template<Dimension Experts, Dimension Groups, Dimension Hidden, class Gating = top_2_gating,
          class Factors = capacity_factors<>>
 struct experts_in_every_second_block {
@@ -29,6 +34,16 @@ struct experts_in_every_second_block {
   using layer = mixture_of_experts<T, L, Model, Hidden, Experts, Groups, Gating, Factors>;
   template<class Dense, class WithExperts>
   using blocks = detail::in_turn<Dense, WithExperts>;
+
+  struct skipping_padding {
+    template<FloatingElement T, Layout L, Dimension Model>
+    struct layer : mixture_of_experts<T, L, Model, Hidden, Experts, Groups, Gating, Factors> {
+      using mixture_of_experts<T, L, Model, Hidden, Experts, Groups, Gating, Factors>::mixture_of_experts;
+      static constexpr bool skips_padding = true;
+    };
+    template<class Dense, class WithExperts>
+    using blocks = detail::in_turn<Dense, WithExperts>;
+  };
 };
 
 }  // namespace nn

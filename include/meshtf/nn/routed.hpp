@@ -104,18 +104,34 @@ constexpr auto joined(Before const& before, Z const& z, std::source_location at)
   }
 }
 
-/// The last layer of a block: of experts, or feed-forward.
-template<class Feed, class X>
+/// The last layer of a block: of experts, or feed-forward. Layers of experts may get a mask of the tokens
+/// that count.
+template<class Feed, class X, class... Mask>
 constexpr auto fed(Feed const& feed, X const& x, [[maybe_unused]] expert_pass const& pass,
-                   [[maybe_unused]] std::source_location at) {
+                   [[maybe_unused]] std::source_location at, [[maybe_unused]] Mask const&... mask) {
   if constexpr (FeedOfExperts<Feed>) {
     auto const z = [&] {  // not a conditional operator: g++ 12 then destroys the value twice in a dry run
-      if (pass.trains) return feed(x, pass.random, at);
-      return feed.evaluate(x, at);
+      if (pass.trains) return feed(x, pass.random, mask..., at);
+      return feed.evaluate(x, mask..., at);
     }();
     return routed{z.value, z.balance_loss, z.router_z_loss, z.dropped};
   } else {
     return feed(x);
+  }
+}
+/// The same after self-attention with `terms`. Layers that skip padding learn from these where it is: where
+/// the segment ids are 0, or, without such, the mask.
+template<class Feed, class X, class Terms>
+constexpr auto fed_after(Terms const& terms, Feed const& feed, X const& x, expert_pass const& pass,
+                         std::source_location at) {
+  if constexpr (requires { Feed::skips_padding; }) {
+    using segments = std::remove_cvref_t<decltype(terms.query_segments)>;
+    using mask     = std::remove_cvref_t<decltype(terms.mask)>;
+    if constexpr (Tensor<segments>) return detail::fed(feed, x, pass, at, terms.query_segments);
+    else if constexpr (Tensor<mask>) return detail::fed(feed, x, pass, at, terms.mask);
+    else return detail::fed(feed, x, pass, at);
+  } else {
+    return detail::fed(feed, x, pass, at);
   }
 }
 /// The same of a few positions, for decoding: no choice is dropped, so that each position gets what it would
