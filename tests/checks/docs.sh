@@ -2,7 +2,7 @@
 # The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan,
 # which is looked for next to LAYOUTS, as hello_layouts, budget, search and plan_paper_models are).
 #
-#   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
+#   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/
 #   ```text           in the README: is what LAYOUTS prints for three or more layouts; in the tutorial: stands line by line in what TUTORIAL prints; in
 #                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints; in
 #                     layout_search.md: is what search prints
@@ -35,7 +35,7 @@ holds() {
        END {exit !found}' "$@"
 }
 
-mapfile -t sources < <(find examples include/meshtf tests/must_not_compile tests/search/cheapest.cpp \( -name '*.cpp' -o -name '*.hpp' \) -type f)
+mapfile -t sources < <(find examples include/meshtf tests \( -name '*.cpp' -o -name '*.hpp' \) -type f)
 documents=(README.md CONTRIBUTING.md docs/*.md docs/*/*.md)
 
 python3 "$root/tests/checks/quoted_code.py" "${sources[@]}" -- "${documents[@]}" || status=1
