@@ -1,6 +1,7 @@
 // Models with experts in every second block, with all that may be around them: stages, weights that are kept
 // in parts, mixed precision, recomputation, dropout, shared state of optimizers, clipping. Losses and weights
 // are those of one process, or those without.
+// test: long
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 // The language model in single precision, trained by AdamW with sharded state, in every layout of the
 // fixture.
+// test: long
 #include "language_model.hpp"
 
 namespace accounting {
