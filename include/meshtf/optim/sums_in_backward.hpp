@@ -16,6 +16,7 @@
 #include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf {
