@@ -16,9 +16,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What a step costs under every layout that splits only dimensions of `D...`: its calls without their sizes,
-/// and what lives when memory is at a local maximum. It is a literal value: `record` makes it; `price`,
-/// `rank_layouts` and `best_layout` read it.
+/// The price of a step under every layout that splits only dimensions of `D...`: its calls without their
+/// sizes, and what lives when memory is at a local maximum. It is a literal value: `record` makes it;
+/// `price`, `rank_layouts` and `best_layout` read it.
 template<Dimension... D>
 struct step_record : recorded_needs<sizeof...(D)> {
   static constexpr std::size_t max_calls   = 320;

@@ -36,7 +36,7 @@ constexpr bool same_loops(undecided_loops const& x, undecided_loops const& y) {
 
 }  // namespace detail
 
-/// One call of the machine, and how often it was made. `price` computes what a process does for it under a
+/// One call of the machine, and how often it was made. `price` computes the work of a process under a
 /// layout. A call without one is a message of `n` elements over the axes of the dimensions `over`, or if it
 /// has `in_parts`, all that this asks for where such a dimension is split.
 struct recorded_call {

@@ -29,7 +29,7 @@ struct recorded_needs {
   dim_set moved    = 0;  // dimensions that are renamed, and move unless they are split alike
   dim_set in_order = 0;  // dimensions that move: their axes are priced in the mesh's order only
   dim_set near     = 0;  // dimensions of which each part sees elements of its neighbours
-  small_array<extent, max_axes> reach{};     // ... so many at most: a part has no fewer
+  small_array<extent, max_axes> reach{};     // ... the number of these: no part has fewer elements
   small_array<dim_set, max_axes> in_turn{};  // ... while none of these is split
 
   static constexpr std::size_t max_exchanged = 2;

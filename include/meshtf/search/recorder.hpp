@@ -5,6 +5,7 @@
 #include <meshtf/core/exchange.hpp>
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
+#include <meshtf/search/record_times.hpp>
 #include <meshtf/search/recorded_array.hpp>
 #include <meshtf/search/recorded_calls.hpp>
 #include <meshtf/search/undecided_buckets.hpp>
@@ -44,15 +45,6 @@ class recorder : public machine_base<recorder<D...>, typename undecided_layout<D
 public:
   static constexpr bool computes = false;
   using record_type              = step_record<D...>;
-  /// How often calls have been noted, and how many bytes of each kind left for a file or came back.
-  struct record_times {
-    small_array<extent, record_type::max_calls> of_calls{};
-    small_array<extent, record_type::max_kinds> spilled{};
-
-    constexpr explicit record_times(record_type const& record) : spilled(record.spilled) {
-      for (std::size_t i = 0; i < record.call_count; ++i) of_calls.element[i] = record.calls.element[i].times;
-    }
-  };
 
   constexpr recorder() = default;
   constexpr ~recorder() { this->unwind_tape(false); }
@@ -61,15 +53,9 @@ public:
   /// `accumulate` asks. This is the record of a step whose micro-batches do the same and send no gradients.
   constexpr void count_alike_batches() { counts_alike_ = true; }
   constexpr bool counts_alike_batches() const { return counts_alike_ && record_.send_count == 0; }
-  /// How often each call has been noted.
-  constexpr record_times times_noted() const { return record_times{record_}; }
+  constexpr auto times_noted() const { return record_times<record_type>{record_}; }
   /// What has been noted since `before` is noted `times` more times.
-  constexpr void count_again(record_times const& before, extent times) {
-    for (std::size_t i = 0; i < record_.call_count; ++i)
-      record_.calls.element[i].times += times * (record_.calls.element[i].times - before.of_calls.element[i]);
-    for (std::size_t k = 0; k < record_.kind_count; ++k)
-      record_.spilled.element[k] += times * (record_.spilled.element[k] - before.spilled.element[k]);
-  }
+  constexpr void count_again(auto const& before, extent times) { before.count_again(record_, times); }
 
   constexpr record_type noted() {
     note_moment(-1);
