@@ -1,5 +1,5 @@
 // The layout fixture: runs a program under eleven layouts, some with sizes that do not divide, and compares
-// each run with one process. (A short run of the tests takes six of them for each file: see tried_here.)
+// each run with one process. (A short run of the tests takes four or five of them for each file: see tried_here.)
 // A complete test of an operation:
 //
 //   #include "../layout_fixture.hpp"
@@ -378,14 +378,14 @@ void check_under(F const& f, recorded_values const& truth, double tolerance) {
   }
 }
 
-/// Which layouts a translation unit tries: all of them in long runs. Otherwise one half, and the next file of
-/// tests has the other one (tests/CMakeLists.txt). Each half has one process, a split over one axis, one over
-/// 2x2, one over eight processes, and unequal parts over two meshes.
-enum class layouts_tried { all, first_half, second_half };
-#if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_HALF
+/// Which layouts a translation unit tries: all of them in long runs. Otherwise one third, and the next files of
+/// tests have the others (tests/CMakeLists.txt). Each third has one process, a mesh of two axes, and unequal
+/// parts: of the batch, of the heads, or of both.
+enum class layouts_tried { all, first_third, second_third, last_third };
+#if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_THIRD
 inline constexpr layouts_tried tried_here = layouts_tried::all;
 #else  // not inline: translation units differ
-constexpr layouts_tried tried_here = static_cast<layouts_tried>(MESHTF_LAYOUT_HALF);
+constexpr layouts_tried tried_here = static_cast<layouts_tried>(MESHTF_LAYOUT_THIRD);
 #endif
 
 /// f.operator()<L>() under the layouts of `Tried` that have as many processes as run this test.
@@ -406,31 +406,28 @@ void under_each_layout(F const& f) {
     default: break;
   }
 #endif
-  auto const first = [&]<Layout L> {
-    if constexpr (Tried != layouts_tried::second_half) f.template operator()<L>();
-  };
-  auto const second = [&]<Layout L> {
-    if constexpr (Tried != layouts_tried::first_half) f.template operator()<L>();
+  auto const under = [&]<Layout L, layouts_tried Third> {
+    if constexpr (Tried == Third || Tried == layouts_tried::all) f.template operator()<L>();
   };
   switch (boost::mpi::communicator{}.size()) {
     case 1: f.template operator()<alone>(); break;
     case 2:
-      first.template operator()<data>();
-      second.template operator()<model>();
+      under.template operator()<data, layouts_tried::first_third>();
+      under.template operator()<model, layouts_tried::second_third>();
       break;
-    case 3: first.template operator()<thirds>(); break;
+    case 3: under.template operator()<thirds, layouts_tried::last_third>(); break;
     case 4:
-      first.template operator()<mixed>();
-      second.template operator()<tall>();
+      under.template operator()<tall, layouts_tried::first_third>();
+      under.template operator()<mixed, layouts_tried::second_third>();
       break;
-    case 6: second.template operator()<crossed>(); break;
+    case 6: under.template operator()<crossed, layouts_tried::second_third>(); break;
     case 8:
-      first.template operator()<solid>();
-      second.template operator()<spread>();
+      under.template operator()<spread, layouts_tried::last_third>();
+      under.template operator()<solid, layouts_tried::last_third>();
       break;
     case 10:
-      first.template operator()<sparse_heads>();
-      second.template operator()<sparse_batch>();
+      under.template operator()<sparse_batch, layouts_tried::first_third>();
+      under.template operator()<sparse_heads, layouts_tried::last_third>();
       break;
     default:
       FAIL("the layout fixture has layouts of 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
