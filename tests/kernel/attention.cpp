@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -82,6 +83,16 @@ struct problem {
     for (int d : of) i = i * size[static_cast<std::size_t>(d)] + index[static_cast<std::size_t>(d)];
     return static_cast<std::size_t>(i);
   }
+  /// From an element to the next of each dimension: 0 for one that is not there.
+  sizes strides(order const& of) const {
+    sizes s{};
+    extent n = 1;
+    for (auto d = of.rbegin(); d != of.rend(); ++d) {
+      s[static_cast<std::size_t>(*d)] = n;
+      n *= size[static_cast<std::size_t>(*d)];
+    }
+    return s;
+  }
   attention_steps steps() const {
     auto const list = [](order const& of) {
       dim_list l;
@@ -101,12 +112,23 @@ struct problem {
   }
 };
 
+/// The first `n` of a seed's normal numbers, which are drawn once for all problems.
+std::vector<double> const& normals(extent n, unsigned seed) {
+  struct sequence {
+    std::mt19937 bits;
+    std::normal_distribution<double> normal;
+    std::vector<double> values;
+  };
+  static std::map<unsigned, sequence> all;
+  sequence& s = all.try_emplace(seed, sequence{std::mt19937{seed}, {}, {}}).first->second;
+  while (std::ssize(s.values) < n) s.values.push_back(s.normal(s.bits));
+  return s.values;
+}
 template<class T>
 std::vector<T> drawn(extent n, unsigned seed, double spread = 1) {
-  std::mt19937 bits{seed};
-  std::normal_distribution<double> normal{0, spread};
   std::vector<T> v(static_cast<std::size_t>(n));
-  for (T& x : v) x = static_cast<T>(normal(bits));
+  double const* x = normals(n, seed).data();
+  for (T& e : v) e = static_cast<T>(spread * *x++);
   return v;
 }
 
@@ -152,59 +174,84 @@ struct by_loops {
     double const scale = p.scale != 0 ? p.scale : 1 / std::sqrt(static_cast<double>(p.size[depth]));
     std::vector<double> weight(static_cast<std::size_t>(p.size[memory]));
     std::vector<double> dweight(weight);
-    sizes i{};
-    auto const each = [&](int d, auto const& f) {
-      for (i[static_cast<std::size_t>(d)] = 0;
-           i[static_cast<std::size_t>(d)] < p.size[static_cast<std::size_t>(d)];
-           ++i[static_cast<std::size_t>(d)])
-        f();
-    };
-    auto const row = [&] {
-      auto const sweep = [&](auto const& f) {
-        each(memory, [&] {
-          if (p.sees(i[length], i[memory]))
-            f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
-        });
+    std::vector<double> kept(weight);
+    // Steps from element to element of the arrays: looking for each element's place took most of the time.
+    int const along_value = p.size[width] > 0 ? width : depth;
+    extent const depths   = p.size[depth];
+    extent const widths   = p.size[static_cast<std::size_t>(along_value)];
+    sizes const of_q      = p.strides(p.q);
+    sizes const of_k      = p.strides(p.k);
+    sizes const of_v      = p.strides(p.v);
+    sizes const of_z      = p.strides(p.z);
+    sizes const of_bias   = p.strides(p.bias);
+    extent const q_depth  = of_q[depth];
+    extent const k_depth  = of_k[depth];
+    extent const v_width  = of_v[static_cast<std::size_t>(along_value)];
+    extent const z_width  = of_z[static_cast<std::size_t>(along_value)];
+    auto const one_row    = [&](sizes const& i) {
+      auto const first_of = [&](sizes const& s) {
+        return i[batch] * s[batch] + i[heads] * s[heads] + i[share] * s[share] + i[length] * s[length];
       };
-      auto const in_bias = [&] {
-        if (!p.biased) i[distance] = p.first + i[length] - i[memory] + p.size[memory] - 1;
-        return p.at(p.bias, i);
+      std::size_t const in_row = p.at(p.row, i);
+      double const* const qs   = q.data() + first_of(of_q);
+      double const* const dzs  = dz.data() + first_of(of_z);
+      double* const dqs        = dq.data() + first_of(of_q);
+      double* const zs         = z.data() + first_of(of_z);
+      extent const first_k     = first_of(of_k);
+      extent const first_v     = first_of(of_v);
+      auto const sweep         = [&](auto const& f) {
+        for (extent j = 0; j < p.size[memory]; ++j)
+          if (p.sees(i[length], j))
+            f(j, weight[static_cast<std::size_t>(j)], dweight[static_cast<std::size_t>(j)]);
       };
-      auto const along_value = [&](auto const& f) {
-        if (p.size[width] > 0) each(width, f);
-        else each(depth, f);
+      auto const in_bias = [&](extent j) {
+        extent const far = p.biased ? 0 : p.first + i[length] - j + p.size[memory] - 1;
+        return static_cast<std::size_t>(first_of(of_bias) + j * of_bias[memory] + far * of_bias[distance]);
       };
       double most  = -std::numeric_limits<double>::infinity();
       double total = 0;
       double mean  = 0;
-      sweep([&](double& w, double& dw) {
+      sweep([&](extent j, double& w, double& dw) {
+        double const* const ks = k.data() + first_k + j * of_k[memory];
+        double const* const vs = v.data() + first_v + j * of_v[memory];
+        double const factor = kept[static_cast<std::size_t>(j)] = p.kept(in_row, j);
         w = dw = 0;
-        each(depth, [&] { w += scale * q[p.at(p.q, i)] * k[p.at(p.k, i)]; });
-        along_value([&] { dw += p.kept(p.at(p.row, i), i[memory]) * dz[p.at(p.z, i)] * v[p.at(p.v, i)]; });
-        if (!bias.empty()) w += bias[in_bias()];
+        for (extent e = 0; e < depths; ++e) w += scale * qs[e * q_depth] * ks[e * k_depth];
+        for (extent e = 0; e < widths; ++e) dw += factor * dzs[e * z_width] * vs[e * v_width];
+        if (!bias.empty()) w += bias[in_bias(j)];
         most = std::max(most, w);
       });
-      sweep([&](double& w, double&) { total += w = std::exp(w - most); });
-      log_total[p.at(p.row, i)] =
-          total > 0 ? most + std::log(total) : std::numeric_limits<double>::infinity();
-      sweep([&](double& w, double& dw) {
+      sweep([&](extent, double& w, double&) { total += w = std::exp(w - most); });
+      log_total[in_row] = total > 0 ? most + std::log(total) : std::numeric_limits<double>::infinity();
+      sweep([&](extent, double& w, double& dw) {
         w /= total;
         mean += w * dw;
       });
-      sweep([&](double& w, double& dw) {
-        double const ds = w * (dw - mean);
-        if (!bias.empty()) dbias[in_bias()] += ds;
-        each(depth, [&] {
-          std::size_t const iq = p.at(p.q, i);
-          std::size_t const ik = p.at(p.k, i);
-          dq[iq] += ds * scale * k[ik], dk[ik] += ds * scale * q[iq];
-        });
-        double const used = w * p.kept(p.at(p.row, i), i[memory]);
-        along_value(
-            [&] { z[p.at(p.z, i)] += used * v[p.at(p.v, i)], dv[p.at(p.v, i)] += used * dz[p.at(p.z, i)]; });
+      sweep([&](extent j, double& w, double& dw) {
+        extent const in_k = first_k + j * of_k[memory];
+        extent const in_v = first_v + j * of_v[memory];
+        double const ds   = w * (dw - mean);
+        if (!bias.empty()) dbias[in_bias(j)] += ds;
+        double const* const ks = k.data() + in_k;
+        double* const dks      = dk.data() + in_k;
+        for (extent e = 0; e < depths; ++e) {
+          dqs[e * q_depth] += ds * scale * ks[e * k_depth];
+          dks[e * k_depth] += ds * scale * qs[e * q_depth];
+        }
+        double const used      = w * kept[static_cast<std::size_t>(j)];
+        double const* const vs = v.data() + in_v;
+        double* const dvs      = dv.data() + in_v;
+        for (extent e = 0; e < widths; ++e) {
+          zs[e * z_width] += used * vs[e * v_width];
+          dvs[e * v_width] += used * dzs[e * z_width];
+        }
       });
     };
-    each(batch, [&] { each(heads, [&] { each(share, [&] { each(length, row); }); }); });
+    sizes i{};
+    for (i[batch] = 0; i[batch] < p.size[batch]; ++i[batch])
+      for (i[heads] = 0; i[heads] < p.size[heads]; ++i[heads])
+        for (i[share] = 0; i[share] < p.size[share]; ++i[share])
+          for (i[length] = 0; i[length] < p.size[length]; ++i[length]) one_row(i);
   }
 };
 
