@@ -108,14 +108,47 @@ void for_each_process(setting const& s, F const& f) {
   }
 }
 
+/// f(place in the whole tensor, place in the shard) for each element that the process at `here` holds. These
+/// are the loops that the tests spend their time in, so they have arrays of the language.
+template<class F>
+void for_each_held(setting const& s, dim_list const& letters, place_in_mesh const& here, F const& f) {
+  int const n = letters.count;
+  extent size[max_named];
+  extent room[max_named];
+  extent first[max_named];
+  extent end[max_named];
+  extent at[max_named];
+  for (int k = 0; k < n; ++k) {
+    placed const& by = s.dim[static_cast<std::size_t>(letters[k])];
+    size[k]          = by.size;
+    room[k]          = by.allocated_extent();
+    first[k]         = here.part_of(by.over) * room[k];
+    end[k]           = std::min(size[k], first[k] + room[k]);
+    at[k]            = first[k];
+    if (first[k] >= end[k]) return;
+  }
+  for (;;) {
+    extent in_whole = 0;
+    extent in_shard = 0;
+    for (int k = 0; k < n; ++k) {
+      in_whole = in_whole * size[k] + at[k];
+      in_shard = in_shard * room[k] + at[k] - first[k];
+    }
+    f(static_cast<std::size_t>(in_whole), static_cast<std::size_t>(in_shard));
+    int k = n - 1;
+    for (; k >= 0 && ++at[k] == end[k]; --k) at[k] = first[k];
+    if (k < 0) return;
+  }
+}
+
 /// What each process holds of `x`. Padding is NaN, so a rule that reads it shows.
 inline std::vector<shard> shards_of(setting const& s, whole const& x) {
   std::vector<shard> all(s.processes(), shard(allocated(s, x.letters), unwritten));
+  double const* const from = x.element.data();
   for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
-    for_each_index(s, x.letters, [&](position const& at) {
-      extent const place = place_in_shard(s, x.letters, here, at);
-      if (place >= 0) all[p][static_cast<std::size_t>(place)] = x(s, at);
-    });
+    double* const to = all[p].data();
+    for_each_held(s, x.letters, here,
+                  [&](std::size_t in_whole, std::size_t in_shard) { to[in_shard] = from[in_whole]; });
   });
   return all;
 }
@@ -228,11 +261,12 @@ void for_each_pending(setting const& s, F const& f) {
 
 /// Whether every process has its elements of `x`, to the bit.
 inline bool equal(setting const& s, std::vector<shard> const& found, whole const& x) {
-  bool same = true;
+  bool same                    = true;
+  double const* const expected = x.element.data();
   for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
-    for_each_index(s, x.letters, [&](position const& at) {
-      extent const place = place_in_shard(s, x.letters, here, at);
-      same               = same && (place < 0 || found[p][static_cast<std::size_t>(place)] == x(s, at));
+    double const* const got = found[p].data();
+    for_each_held(s, x.letters, here, [&](std::size_t in_whole, std::size_t in_shard) {
+      same = same && got[in_shard] == expected[in_whole];
     });
   });
   return same;
