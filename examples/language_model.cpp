@@ -234,7 +234,7 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   auto const loss = evaluate(t, text.held_out);
   say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss,
       bits(loss), static_cast<long>(text.held_out.size()) - 1);
-  page.sample = continuation(t, "And God said", 300, at.seed);
+  page.sample = continuation(t, "And God said", static_cast<std::size_t>(chosen.write), at.seed);
   say(m, "\n%s\n", page.sample.c_str());
   if (log) {
     log->scalar("held-out loss", loss, static_cast<std::uint64_t>(steps));

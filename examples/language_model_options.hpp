@@ -13,7 +13,7 @@
 inline std::string usage(std::string const& size, long steps) {
   return "usage: language_model_" + size +
          " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--sums NAME]\n" +
-         "       [--save DIR] [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" +
+         "       [--save DIR] [--resume DIR] [--log DIR] [--report FILE] [--write N] [--plain]\n\n" +
          "  --steps N       training steps (default: " + std::to_string(steps) +
          R"()
   --layout NAME   one layout alone (default: a few steps under each that this number of processes has,
@@ -31,6 +31,7 @@ inline std::string usage(std::string const& size, long steps) {
                   folder as --save, if there is one: so this command may be repeated
   --log DIR       log the loss, the rate and histograms there, for TensorBoard and as lines of JSON
   --report FILE   write a page in HTML at the end: the losses, the layouts, where the time went, the sample
+  --write N       how many bytes the model writes at the end, each from a pass (default: 300)
   --plain         lines of progress alone, without a bar, as in a file
   --help          this text
 )";
@@ -52,6 +53,7 @@ struct options {
   std::string resume = {};
   std::string log    = {};
   std::string report = {};  // empty: none
+  long write         = 300;
   bool plain         = false;
   bool help          = false;
 
@@ -70,6 +72,7 @@ struct options {
                       setting{"resume", &self::resume}.expects("a folder", is_named).not_kept(),
                       setting{"log", &self::log}.expects("a folder", is_named).not_kept(),
                       setting{"report", &self::report}.not_kept(),
+                      setting{"write", &self::write}.expects(from_0, at_least<0>).not_kept(),
                       setting{"plain", &self::plain}.not_kept().may_differ(),
                       setting{"help", &self::help}.not_kept()};
   }

@@ -5,7 +5,7 @@
 set -u
 mpirun=$1 training=$2 program=$3 text=$4 folder=$5
 rm -rf "$folder"
-"$mpirun" 4 "$training" --steps 30 --layout mixed --data "$text" --save "$folder" </dev/null >/dev/null || exit 1
+"$mpirun" 4 "$training" --steps 30 --write 0 --layout mixed --data "$text" --save "$folder" </dev/null >/dev/null || exit 1
 
 writes() {
   local processes=$1

@@ -8,7 +8,7 @@ set -u
 mpirun=$1 program=$2 text=$3 folder=$4
 log=$folder.log
 rm -rf "$folder" "$log"
-train() { "$mpirun" 4 "$program" --steps 10 --data "$text" "$@" </dev/null || exit 1; }
+train() { "$mpirun" 4 "$program" --steps 10 --write 20 --data "$text" "$@" </dev/null || exit 1; }
 loss() { sed -n 's/^held-out text: loss \([0-9.]*\),.*/\1/p'; }
 
 again=(--layout mixed --save "$folder" --resume "$folder" --log "$log")

@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)   # a shell that starts
 
 def command(name: str, steps: int) -> list[str]:
     where = folder / name
-    return ["2", program, "--steps", str(steps), "--data", text, "--layout", "data", "--plain", "--save", f"{where}/saved", "--resume", f"{where}/saved",
+    return ["2", program, "--steps", str(steps), "--write", "20", "--data", text, "--layout", "data", "--plain", "--save", f"{where}/saved", "--resume", f"{where}/saved",
             "--log", f"{where}/log"]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The program that trains and translates: translation_program.py MPIRUN PROGRAM FOLDER [TEXT] (examples/translation.cpp, built as tiny)
+"""The program that trains and translates: translation_program.py MPIRUN PROGRAM FOLDER [TEXT [STEPS]] (examples/translation.cpp, built as tiny)
 
-Makes pairs of the documents, or takes those in TEXT if it is there, and a vocabulary by spm_train. Then: under data, model and mixed layouts 50 losses are equal; a
-training that was cut off goes on as if it had not been, on another number of processes too; it translates a file; and what is bad gets one line. Without
-spm_train: skipped (77).
+Makes pairs of the documents, or takes those in TEXT if it is there, and a vocabulary by spm_train. Then: under data, model and mixed layouts the losses of
+STEPS steps (50 if not said) are equal; a training that was cut off goes on as if it had not been, on another number of processes too; it translates a file;
+and what is bad gets one line. Without spm_train: skipped (77).
 """
 import re
 import shutil
@@ -14,6 +14,7 @@ from pathlib import Path
 root = Path(__file__).resolve().parents[2]
 mpirun, program, folder = sys.argv[1], *(Path(a).resolve() for a in sys.argv[2:4])
 text = folder / "text"
+compared = sys.argv[5] if len(sys.argv) > 5 else "50"
 wrong = []
 
 
@@ -61,12 +62,12 @@ def make_text():
 
 
 def check_layouts():
-    said = train(4, "--compare", 50, "--steps", 1)
+    said = train(4, "--compare", compared, "--steps", 1)
     if "The losses are equal under all layouts" not in said:
         wrong.append(f"expected equal losses under all layouts, got {said}")
     rows = re.findall(r"^(data|model|mixed) +([0-9.]+) ", said, re.M)
-    if [name for name, _ in rows] != ["data", "model", "mixed"] or not 2 < float(rows[0][1]) < 7.6:
-        wrong.append(f"expected a table of three layouts, and losses that fell below the first of 7.6, got {rows}")
+    if [name for name, _ in rows] != ["data", "model", "mixed"] or not 2 < float(rows[0][1]) < 8.5:
+        wrong.append(f"expected a table of three layouts, and losses that fell from 9.1 below 8.5, got {rows}")
     wasted = re.search(r"([0-9.]+) % of which are wasted", said)
     if not wasted or not float(wasted[1]) <= 10:
         wrong.append(f"expected at most 10 % of wasted positions, got {said}")
