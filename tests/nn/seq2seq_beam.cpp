@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -106,11 +107,9 @@ std::size_t length_of(std::vector<int> const& ids, int end) {
   return last == ids.end() ? ids.size() : static_cast<std::size_t>(last - ids.begin()) + 1;
 }
 
-/// The log probabilities of the next id at each position of these targets, one for each source, by a pass
-/// over all positions at once.
 template<class Dims>
-auto log_probabilities(nn::seq2seq<double, whole, Dims> const& net,
-                       std::vector<std::vector<int>> const& targets) {
+auto log_probabilities_by_pass(nn::seq2seq<double, whole, Dims> const& net,
+                               std::vector<std::vector<int>> const& targets) {
   using in_targets        = typename Dims::target;
   using in_vocab          = typename Dims::vocab;
   auto& m                 = one_process();
@@ -124,11 +123,23 @@ auto log_probabilities(nn::seq2seq<double, whole, Dims> const& net,
   return to_global(logits - logsumexp<in_vocab>(logits));
 }
 
+/// The log probabilities of the next id at each position of these targets, one for each source, by a pass
+/// over all positions at once. All nets of these dimensions are equal, and searches meet the same targets
+/// again, so each pass is made once.
+template<class Dims>
+auto const& log_probabilities(nn::seq2seq<double, whole, Dims> const& net,
+                              std::vector<std::vector<int>> const& targets) {
+  static std::map<std::vector<std::vector<int>>, decltype(log_probabilities_by_pass(net, targets))> known;
+  auto found = known.find(targets);
+  if (found == known.end()) found = known.emplace(targets, log_probabilities_by_pass(net, targets)).first;
+  return found->second;
+}
+
 /// Log probabilities of a hypothesis for each source.
 template<class Net>
 std::vector<double> log_probabilities_of(Net const& net, std::vector<std::vector<int>> const& targets,
                                          int end) {
-  auto const each = log_probabilities(net, targets);
+  auto const& each = log_probabilities(net, targets);
   std::vector<double> sums;
   for (std::size_t b = 0; b < targets.size(); ++b) {
     double sum = 0;
@@ -219,7 +230,7 @@ std::vector<std::vector<ranked>> searched_by_hand(int end, double exponent) {
   for (std::size_t i = 0; i < 7; ++i) {
     std::vector<std::vector<std::vector<double>>> each(4);
     for (std::size_t j = 0; j < beams; ++j) {
-      auto const next =
+      auto const& next =
           log_probabilities(net, {live[0][j].ids, live[1][j].ids, live[2][j].ids, live[3][j].ids});
       for (std::size_t b = 0; b < 4; ++b) {
         each[b].emplace_back();
@@ -463,8 +474,8 @@ TEST_CASE("drawn ids are among the likeliest of a whole pass, up to the end, the
   std::vector<std::size_t> ranks = {0, 0, 0, 0};
   int ended                      = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    auto const rows = drawn<whole>(one_process(), 7, choice, seed);
-    auto const each = log_probabilities(net, rows);
+    auto const rows  = drawn<whole>(one_process(), 7, choice, seed);
+    auto const& each = log_probabilities(net, rows);
     for (std::size_t b = 0; b < 4; ++b) {
       std::size_t const length = length_of(rows[b], 7);
       for (std::size_t i = 0; i < length; ++i) {
