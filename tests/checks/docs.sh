@@ -151,28 +151,5 @@ grep -qx "version: $version" CITATION.cff || bad "CITATION.cff: its version is n
 
 # ---- files and names
 
-prose() { awk '/^```/ {on = !on; next} !on' "$1"; }
-# The words in backticks, one a line; a pair may not span lines.
-quoted() { prose "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u; }
-# "FILE: NAME" for each line of a block without a kind that begins with these two, as in the diagram of docs/walk.md.
-drawn() { awk '/^```/ {inside = !inside; on = inside && $0 == "```"; next} on && $1 ~ /^[a-z_]+\/.*\.hpp$/ {print $1 ": " $2}' "$1"; }
-place() {   # place FILE DOCUMENT: where it is
-  for folder in . include/meshtf "$(dirname "$2")"; do
-    [ -e "$folder/$1" ] && { echo "$folder/$1"; return; }
-  done
-  return 1
-}
-for document in "${documents[@]}"; do
-  while IFS= read -r words; do
-    if [[ $words =~ ^([a-z_]+/)+[a-z_0-9]+\.(hpp|cpp|sh|md)(:.*)?$ ]]; then
-      file=${words%%:*} names=${words#"$file"}
-      where=$(place "$file" "$document") || { bad "$document: there is no file $file"; continue; }
-      for name in $(tr ':,' '  ' <<<"$names"); do
-        grep -qwF -- "$name" "$where" || bad "$document: '$name' is not in $file"
-      done
-    elif [[ $document == docs/walk.md && $words =~ ^[a-z_0-9]+(::[a-z_0-9]+)*$ ]]; then
-      grep -rqwF -- "${words##*::}" include examples tests benchmarks || bad "$document: '$words' is nowhere in the sources"
-    fi
-  done < <(quoted "$document"; drawn "$document")
-done
+python3 "$root/tests/checks/quoted_names.py" "${documents[@]}" || status=1
 exit $status
