@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every header that programs include refuses a compiler that is too old, in one sentence and with nothing after it: old_compilers.sh ROOT COMPILER
 #
-# The compiler says that it is an older one. A compiler that is one (Debian's clang++-14) is asked, too.
+# The compiler says that it is an older one. A compiler that is one (Debian's clang++-14) is asked, too, next to a new clang.
 set -u
 root=$1 compiler=$2
 source=$(mktemp --suffix=.cpp)
@@ -19,11 +19,12 @@ refused() {   # GOT HEADER COMPILER [FLAG...]
 }
 for header in core planning training meshtf compiled; do
   case $("$compiler" --version) in
-    *clang*) refused 'clang 15' "$header" "$compiler" -U__clang_major__ -D__clang_major__=15;;
+    *clang*)
+      refused 'clang 15' "$header" "$compiler" -U__clang_major__ -D__clang_major__=15
+      for old in clang++-14 clang++-15; do
+        if command -v "$old" >/dev/null; then refused "clang ${old#clang++-}" "$header" "$old"; fi
+      done;;
     *) refused 'g++ 11' "$header" "$compiler" -U__GNUC__ -D__GNUC__=11;;
   esac
-  for old in clang++-14 clang++-15; do
-    if command -v "$old" >/dev/null; then refused "clang ${old#clang++-}" "$header" "$old"; fi
-  done
 done
 exit $bad
