@@ -78,12 +78,16 @@ def main(files):
         if name in own or name.startswith(("docs/reference/", "docs/errors/")):
             continue
         inside = former = False
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        whole = path.read_text(encoding="utf-8")
+        here, here_in_words = ([rule for rule in rules if re.search(rule[0], whole)] for rules in (everywhere, in_words))
+        if not here and not here_in_words:
+            continue
+        for number, line in enumerate(whole.splitlines(), 1):
             text, inside = words_of(line, path, inside)
             before, former = former, "[[deprecated" in line or "he former name" in line or (former and bool(line.strip()))
             if former or before:
                 continue
-            for rules, where in ((everywhere, line), (in_words, text)):
+            for rules, where in ((here, line), (here_in_words, text)):
                 for old, new in rules:
                     for m in re.finditer(old, where):
                         if any(re.search(f, name) and re.search(l, line) for f, l, _ in exceptions):
