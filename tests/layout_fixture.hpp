@@ -1,5 +1,6 @@
 // The layout fixture: runs a program under eleven layouts, some with sizes that do not divide, and compares
-// each run with one process. (A short run of the tests takes four or five of them for each file: see tried_here.)
+// each run with one process. (A short run takes four or five of them for each file: see tried_here.)
+//
 // A complete test of an operation:
 //
 //   #include "../layout_fixture.hpp"
@@ -378,9 +379,9 @@ void check_under(F const& f, recorded_values const& truth, double tolerance) {
   }
 }
 
-/// Which layouts a translation unit tries: all of them in long runs. Otherwise one third, and the next files of
-/// tests have the others (tests/CMakeLists.txt). Each third has one process, a mesh of two axes, and unequal
-/// parts: of the batch, of the heads, or of both.
+/// Which layouts a translation unit tries: all of them in long runs. Otherwise one third, and the next files
+/// of tests have the others (tests/CMakeLists.txt). Each third has one process, a mesh of two axes, and
+/// unequal parts: of the batch, of the heads, or of both.
 enum class layouts_tried { all, first_third, second_third, last_third };
 #if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_THIRD
 inline constexpr layouts_tried tried_here = layouts_tried::all;
