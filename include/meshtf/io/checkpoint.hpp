@@ -315,8 +315,8 @@ training_position load(parameter_list<First, Rest...> const& list, std::string c
 /// there and here. An array that it doesn't mention keeps its name, and one that it gives the name "" is left
 /// out.
 ///
-///     meshtf::load(parameters(net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"},
-///     {"fc1.num_batches_tracked", ""}});
+///     meshtf::load(parameters(net), "theirs.safetensors",
+///                  {{"fc1.weight", "hidden.weight"}, {"fc1.num_batches_tracked", ""}});
 ///
 /// Shapes must be those of the parameters: `docs/from_pytorch_and_jax.md` says, for each layer, PyTorch's
 /// names and what is transposed.
@@ -331,8 +331,9 @@ training_position load(parameter_list<First, Rest...> const& list, std::string c
 /// The same where names follow a rule: the array `name` in the file is `new_name(name)` here. Only process 0
 /// calls it.
 ///
-///     meshtf::load(parameters(net), path, [](std::string const& name) { return name.starts_with("model.") ?
-///     name.substr(6) : std::string{}; });
+///     meshtf::load(parameters(net), path, [](std::string const& name) {
+///       return name.starts_with("model.") ? name.substr(6) : std::string{};
+///     });
 template<class First, class... Rest, class Rename>
   requires std::is_invocable_r_v<std::string, Rename const&, std::string const&>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path,

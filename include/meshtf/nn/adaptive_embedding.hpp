@@ -45,7 +45,7 @@ struct embedding_of_cluster<T, L, Model, cluster<Words, Model>> : embedding<T, L
 /// dimension needs no second matrix:
 ///
 ///     nn::adaptive_embedding<float, L, vocab, model, nn::cluster<frequent, model>, nn::cluster<rare, few>>
-///     tokens{m, seeds, 0.1};
+///         tokens{m, seeds, 0.1};
 ///
 /// Each cluster looks up all ids, those of others as 0, so this saves memory, not time. `logits` puts the
 /// scores of all clusters side by side: for it the dimensions of words are whole, while `Vocab` may be split.

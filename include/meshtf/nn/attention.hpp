@@ -25,11 +25,9 @@ struct key_value_cache {
 /// with `Heads` heads of `Key` elements each. x and the result have `Length` and `Model`.
 ///
 ///     nn::attention<float, L, model, heads, key, length> self{m, seeds, 0.02, 0.02};
-///     auto y = self(x, {.causal = true});                                                    //
-///     self-attention
+///     auto y = self(x, {.causal = true});               // self-attention
 ///     nn::attention<float, L, model, heads, key, length, source> cross{m, seeds, 0.02, 0.02};
-///     auto z = cross(y, encoded, with_mask(visible));                                        // cross
-///     attention
+///     auto z = cross(y, encoded, with_mask(visible));   // cross attention
 ///
 /// The memory has `Memory` and `MemoryModel`, the width of its own, for instance the result of an encoder;
 /// without one, `Memory` is `Length` and x is its own memory. Nothing is hidden unless the options or the

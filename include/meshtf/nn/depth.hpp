@@ -13,8 +13,9 @@ namespace nn {
 /// As the number of layers of a model's dimensions: the program says it, with `depth`. All layers have one
 /// type, so nothing is compiled anew:
 ///
-///     struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int
-///     layers = nn::any_depth; };
+///     struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+///       static constexpr int layers = nn::any_depth;
+///     };
 ///     nn::transformer<float, L, dims> net{m, nn::depth{chosen.layers}, 1};
 inline constexpr int any_depth = 0;
 

@@ -15,9 +15,9 @@ namespace nn {
 ///     struct dims : nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
 ///       using feed_forward = nn::experts_in_every_second_block<experts, groups, inside>;
 ///     };
-///     auto const z    = net.loss(pairs, {.dropout = {.random = {.seed = run, .stream = pass}, .trains =
-///     true}}); auto const loss = z.value / net.count(pairs) + finish(z.balance_loss * 0.01 + z.router_z_loss
-///     * 0.001);
+///     auto const z     = net.loss(pairs, {.dropout = {.random = key, .trains = true}});
+///     auto const gates = finish(z.balance_loss * 0.01 + z.router_z_loss * 0.001);
+///     auto const loss  = z.value / net.count(pairs) + gates;
 ///
 /// What the model returns is then `routed`. `Hidden` is the width of one expert; the other template arguments
 /// are those of `mixture_of_experts`. Decoding step by step drops no choice.

@@ -103,8 +103,8 @@ constexpr auto distances(machine<L>& m) {
 /// A bias by distance: minus the slope of each head times the distance. `Distance` has Query::size +
 /// Memory::size - 1 elements.
 ///
-///     auto z = attention<length, length, key>(q, k, v, with_bias(nn::alibi<float, L, heads, length,
-///     distance>(m)), {.causal = true});
+///     auto bias = nn::alibi<float, L, heads, length, distance>(m);
+///     auto z    = attention<length, length, key>(q, k, v, with_bias(bias), {.causal = true});
 ///
 /// Source: Press et al., Train Short, Test Long (2022), section 3.
 template<FloatingElement T, Layout L, Dimension Heads, Dimension Memory, Dimension Distance>

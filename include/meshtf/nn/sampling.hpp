@@ -108,8 +108,8 @@ constexpr auto kept_scores(X const& ranked, sampling const& choice, std::source_
 
 /// For each element of the other dimensions an id along `Vocab`, chosen by its scores as `choice` says.
 ///
-///     auto next = nn::next_ids<vocab>(logits, {.temperature = 0.8, .top_k = 40}, {.seed = run, .stream =
-///     i});
+///     auto next = nn::next_ids<vocab>(logits, {.temperature = 0.8, .top_k = 40},
+///                                     {.seed = run, .stream = i});
 ///
 /// Result: int. It depends on the scores, the key and each element's index in the whole tensor, so the ids
 /// are the same under every layout. Give every call a key of its own. No gradient.

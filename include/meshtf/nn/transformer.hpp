@@ -32,8 +32,9 @@ namespace nn {
 /// nn/positions.hpp), which feed-forward layers blocks have (also `experts_in_every_second_block`), and the
 /// standard deviation of the initial weights:
 ///
-///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int
-///     layers = 4; };
+///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+///       static constexpr int layers = 4;
+///     };
 template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
 struct transformer_dims {
   using length = Length;

@@ -10,8 +10,8 @@ inline namespace v0 {
 /// last `decay_steps` of `total_steps` falls linearly to `floor`, which holds from then on. Training can go
 /// on from the weights before the decay with a larger `total_steps`.
 ///
-///     meshtf::warmup_stable_decay schedule{.peak = 1e-3, .warmup_steps = 100, .decay_steps = 500,
-///     .total_steps = 5000};
+///     meshtf::warmup_stable_decay schedule{
+///         .peak = 1e-3, .warmup_steps = 100, .decay_steps = 500, .total_steps = 5000};
 ///     opt.rate = schedule(step);
 ///
 /// Source: Hu and others, MiniCPM (2024), section 4; linear decay: Haegele and others, Scaling Laws and

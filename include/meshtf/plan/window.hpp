@@ -104,9 +104,8 @@ struct dim_made<D, First, How...>
 /// which each window is one index (if it is not named, they make `D` again), and `stride<N>`, `dilation<N>`,
 /// and `valid` or `padding<Before, After>`.
 ///
-///     window<height, kernel_height>                                  // as many windows as rows
-///     window<height, kernel_height, half_height, stride<2>, valid>   // floor((height - kernel_height) / 2)
-///     + 1 of them
+///     window<height, kernel>                                  // as many windows as rows
+///     window<height, kernel, half_height, stride<2>, valid>   // floor((height - kernel) / 2) + 1 of them
 template<Dimension D, Dimension Kernel, class... How>
 struct window {
   using along  = D;

@@ -44,9 +44,10 @@ enum class algorithm_choice : std::uint8_t { cheapest, open_mpi, ring };
 /// the file is the least at which `spill` is meant to be used (`benchmarks/beyond_memory --only file` prints
 /// yours). Run that program on your machine, or set your own rates by name:
 ///
-///     constexpr machine_model gpus{.flops_per_second = 60e12, .memory_bytes_per_second = 3e12,
-///     .seconds_per_byte_added = 1 / 3e12,
-///                                  .within_node = {3e-6, 1 / 300e9}};
+///     constexpr machine_model gpus{.flops_per_second        = 60e12,
+///                                  .memory_bytes_per_second = 3e12,
+///                                  .seconds_per_byte_added  = 1 / 3e12,
+///                                  .within_node             = {3e-6, 1 / 300e9}};
 struct machine_model {
   double flops_per_second        = 135e9;
   double memory_bytes_per_second = 13e9;

@@ -265,8 +265,8 @@ private:
 /// The cost of a program with `n` equal blocks, from its costs with one, two and three: calls in order,
 /// bytes, flops, parameters, state and peak. The blocks are priced once, so `n` may be any number.
 ///
-///     constexpr auto deep = repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2),
-///     dry_run<training, mixed>(3));
+///     constexpr auto deep =
+///         repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2), dry_run<training, mixed>(3));
 ///
 /// The program may have several stacks of blocks, such as an encoder and a decoder, if all grow together:
 /// from one block each to two, to three, to n.

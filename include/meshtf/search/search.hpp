@@ -252,8 +252,8 @@ constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
 /// exact: every layout's time and peak are those of its dry run. The ranking holds the best `Max`.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
-///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden,
-///     vocab>>(step, meshtf::min_time{});
+///     using candidates    = meshtf::candidates<batch, heads, hidden, vocab>;
+///     constexpr auto best = meshtf::rank_layouts<grid, candidates>(step, meshtf::min_time{});
 ///
 /// It works in the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++)
 /// or -fconstexpr-steps (clang): docs/layout_search.md.

@@ -113,8 +113,8 @@ constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X c
 /// in the dimensions of the operand, as a tuple if there are several. Each is a tensor, or a partial sum that
 /// is unreduced over axes that a gradient may be unreduced over.
 ///
-///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&)
-///     { return clamp(dz, -1, 1); }, x);
+///     auto clipped = custom_gradient([](auto const& x) { return copy(x); },
+///                                    [](auto const& dz, auto const&) { return clamp(dz, -1, 1); }, x);
 ///
 /// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing
 /// inside it is kept, what it captures gets no gradient, and a `state` is not updated in it. dz is finished

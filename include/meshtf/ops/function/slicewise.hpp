@@ -64,8 +64,8 @@ using element_or = std::conditional_t<std::is_void_v<T>, element_in<X>, T>;
 /// first; its elements have no values yet. `Out` is a `shape`; `Split` is `splittable<D...>`, the dimensions
 /// that a layout may split. The others must be whole. Local.
 ///
-///     auto y = slicewise<shape<batch, hidden>, splittable<batch>>([](auto&& z, auto const& a) { z =
-///     xt::sort(a, 1); }, x);
+///     auto y = slicewise<shape<batch, hidden>, splittable<batch>>(
+///         [](auto&& z, auto const& a) { z = xt::sort(a, 1); }, x);
 ///
 /// f must give each part of z from the same parts of x, as if these were all there is, and the same on all
 /// processes that hold the same part: that is not checked. A process that holds nothing of z does not call

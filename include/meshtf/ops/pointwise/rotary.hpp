@@ -68,8 +68,8 @@ constexpr auto rotary(X const& operand, P const& positions, rotary_options optio
 
 /// The same by the index along `Length`:
 ///
-///     auto z = attention<length, length, key>(rotary<length, key>(q), rotary<length, key>(k), v, {.causal =
-///     true});
+///     auto z = attention<length, length, key>(rotary<length, key>(q), rotary<length, key>(k), v,
+///                                             {.causal = true});
 template<Dimension Length, Dimension Key, detail::FloatingOperand X>
 constexpr auto rotary(X const& operand, rotary_options options = {},
                       std::source_location at = std::source_location::current()) {

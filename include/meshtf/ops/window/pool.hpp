@@ -63,8 +63,8 @@ inline constexpr extent full_elements = ((windows_are_full<W> ? W::kernel::size 
 
 /// The largest element of each window; elements beyond the dimension do not count.
 ///
-///     auto z = max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width,
-///     stride<2>>>(x);
+///     auto z = max_pool<window<height, two, half_height, stride<2>>,
+///                       window<width, also_two, half_width, stride<2>>>(x);
 ///
 /// `window` says size, stride, dilation and ends, and two windows need two dimensions of their own. Where a
 /// dimension that they walk along is split, halos are exchanged as by `halo`. Gradient: dz goes to every
