@@ -157,7 +157,8 @@ template<> struct layouts_on<four>
 
 struct dims : meshtf::nn::seq2seq_dims<source, target, vocab, model, heads, key, hidden> {
   using feed_forward =
-      std::conditional_t<has_experts, meshtf::nn::experts_in_every_second_block<experts, groups, inside>,
+      std::conditional_t<has_experts,
+                         meshtf::nn::experts_in_every_second_block<experts, groups, inside>::skipping_padding,
                          meshtf::nn::feed_forward_in_every_block>;
   static constexpr int encoder_layers = size.layers;
   static constexpr int decoder_layers = size.layers;
