@@ -358,8 +358,8 @@ constexpr cost_summary promised_cost() {
 }
 
 /// The layouts under which the promised price is compared: a dry run takes the compiler nearly half of the
-/// time, so unless tests are long, each file has two: 2x2 with two dimensions split, or a dimension over two
-/// axes, and unequal parts of the batch or of the other dimensions; or three axes.
+/// time, so unless tests are long, a file has one or two of them: a dimension over two axes and unequal parts
+/// of the batch; 2x2 with two dimensions split and unequal parts of the others; or three axes.
 template<class L>
 inline constexpr bool is_priced = true;
 #ifndef MESHTF_LONG_ZOO
