@@ -2,6 +2,7 @@
 // benchmarks/peers/with_pytorch.py packs the same ones.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,14 +27,14 @@ private:
   std::uint32_t state_ = 1;
 };
 
-/// Pairs of 8 to 26 source and 10 to 30 target positions: in each row those of 64 that fit one after the
-/// other.
+/// 104 pairs of 8 to 26 source positions and up to 6 more of the target. The longest first, each goes to the
+/// first row that has room for both, as examples/translation packs its pairs; those without room are left.
 struct packed_batch {
   packed_side source;
   packed_side target;
-  double flops          = 0;  // of the products of a step, of what is no padding
-  double target_tokens  = 0;
-  double wasted_targets = 0;  // of all positions
+  double flops         = 0;  // of the products of a step, of what is no padding
+  double target_tokens = 0;
+  double wasted        = 0;  // of all positions of both sides
 
   struct sizes {
     int rows;
@@ -50,24 +51,39 @@ struct packed_batch {
     source               = {std::vector<int>(positions(of.source)), std::vector<int>(positions(of.source))};
     target               = {std::vector<int>(positions(of.target)), std::vector<int>(positions(of.target))};
     plain_numbers draws;
-    for (int row = 0; row < of.rows; ++row) {
-      int in_source = 0;
-      int in_target = 0;
-      int pair      = 1;
-      for (int tries = 0; tries < 64; ++tries) {
-        int const s = 8 + draws.below(19);
-        int const t = 10 + draws.below(21);
-        if (in_source + s > of.source || in_target + t > of.target) continue;
-        put(source, row * of.source + in_source, s, pair, of.vocab, draws);
-        put(target, row * of.target + in_target, t, pair, of.vocab, draws);
-        in_source += s;
-        in_target += t;
-        ++pair;
-        flops += of_pair(of, s, t);
-        target_tokens += t;
-      }
+    struct pair_of_lengths {
+      int source;
+      int target;
+    };
+    std::vector<pair_of_lengths> pairs(104);
+    for (auto& pair : pairs) {
+      pair.source = 8 + draws.below(19);
+      pair.target = pair.source + draws.below(7);
     }
-    wasted_targets = 1 - target_tokens / static_cast<double>(of.rows * of.target);
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](auto const& a, auto const& b) { return a.target > b.target; });
+    struct row_of_pairs {
+      int source = 0;  // how many positions are taken
+      int target = 0;
+      int pairs  = 0;
+    };
+    std::vector<row_of_pairs> rows(static_cast<std::size_t>(of.rows));
+    double tokens = 0;
+    for (auto const [s, t] : pairs) {
+      auto const row = std::find_if(rows.begin(), rows.end(), [&](row_of_pairs const& r) {
+        return r.source + s <= of.source && r.target + t <= of.target;
+      });
+      if (row == rows.end()) continue;
+      int const number = static_cast<int>(row - rows.begin());
+      put(source, number * of.source + row->source, s, ++row->pairs, of.vocab, draws);
+      put(target, number * of.target + row->target, t, row->pairs, of.vocab, draws);
+      row->source += s;
+      row->target += t;
+      flops += of_pair(of, s, t);
+      target_tokens += t;
+      tokens += s + t;
+    }
+    wasted = 1 - tokens / static_cast<double>(of.rows * (of.source + of.target));
   }
 
 private:

@@ -115,7 +115,7 @@ void measure(bench::options const& options, std::string const& what) {
            pairs.flops / cores / bench::product::flops / bench::compare(t, timings[1]).of_rounds},
           {"share_of_best_sgemm", pairs.flops / cores / bench::median(t) / rate},
           {"tokens_a_second", pairs.target_tokens / bench::median(t)},
-          {"wasted_targets", pairs.wasted_targets},
+          {"wasted", pairs.wasted},
           {"resident_MB", resident / 1e6},
           {"promised_peak_MB", static_cast<double>(price.peak_bytes()) / 1e6},
           {"sent_MB", static_cast<double>(price.bytes_sent()) / 1e6},

@@ -48,19 +48,18 @@ def packed_pairs():
         state = (state * 1103515245 + 12345) & 0x7FFFFFFF
         return (state >> 16) % n
 
-    found = []
-    for _ in range(rows):
-        of_source, of_target, pair = ([], []), ([], []), 1
-        for _ in range(64):
-            s, t = 8 + below(19), 10 + below(21)
-            if len(of_source[0]) + s > source or len(of_target[0]) + t > target:
-                continue
-            for (ids, numbers), n in ((of_source, s), (of_target, t)):
-                ids.extend(1 + below(vocabulary - 1) for _ in range(n))
-                numbers.extend([pair] * n)
-            pair += 1
-        found.append([part + [0] * (length - len(part)) for side, length in ((of_source, source), (of_target, target)) for part in side])
-    return [list(part) for part in zip(*found)]
+    lengths = [(s, s + below(7)) for s in (8 + below(19) for _ in range(104))]
+    found = [([], [], [], []) for _ in range(rows)]
+    for s, t in sorted(lengths, key=lambda pair: -pair[1]):
+        row = next((r for r in found if len(r[0]) + s <= source and len(r[2]) + t <= target), None)
+        if row is None:
+            continue
+        pair = max(row[1], default=0) + 1
+        for ids, numbers, n in ((row[0], row[1], s), (row[2], row[3], t)):
+            ids.extend(1 + below(vocabulary - 1) for _ in range(n))
+            numbers.extend([pair] * n)
+    padded = [[part + [0] * (length - len(part)) for part, length in zip(row, (source, source, target, target))] for row in found]
+    return [list(part) for part in zip(*padded)]
 
 
 def samples(step, rounds, warm=2, repeat=1, before=lambda: None, clock=time.perf_counter):
