@@ -13,9 +13,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+
+#include <unistd.h>
 
 namespace {
 
@@ -119,6 +122,13 @@ void compare_precisions(bench::options const& options, std::string const& what) 
   report.write(options.json);
 }
 
+/// A file for a trace, of a name that no other job has.
+std::filesystem::path trace_of_this_job() {
+  int job = getpid();
+  MPI_Bcast(&job, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return std::filesystem::temp_directory_path() / ("language_model_step_" + std::to_string(job) + ".json");
+}
+
 /// The step with a trace and without, in turn. Each has a mesh of its own, which looks for a trace when it is
 /// made.
 template<meshtf::Layout L>
@@ -128,10 +138,11 @@ void compare_traced(bench::options const& options, std::string const& what) {
     throw meshtf::usage_error{"expected no MESHTF_TRACE, since this program makes a trace of its own, got '" +
                               std::string{set} + "'"};
   bench::report report{MPI_COMM_WORLD};
+  auto const trace = trace_of_this_job();
   {
     meshtf::process_mesh<typename L::mesh_type> quiet{MPI_COMM_WORLD};
-    auto const log = meshtf::detail::trace_log::if_wanted(MPI_COMM_WORLD,
-                                                          {"/dev/null", 1, std::numeric_limits<long>::max()});
+    auto const log = meshtf::detail::trace_log::if_wanted(
+        MPI_COMM_WORLD, {trace.string(), 1, std::numeric_limits<long>::max()});
     meshtf::process_mesh<typename L::mesh_type> watched{MPI_COMM_WORLD};
     training<L> plain{quiet};
     training<L> traced{watched};
@@ -147,6 +158,7 @@ void compare_traced(bench::options const& options, std::string const& what) {
       return bench::report::extras{{"calls", static_cast<double>(price.operations())}};
     });
   }
+  std::filesystem::remove(trace);
   report.write(options.json);
 }
 
