@@ -1,29 +1,14 @@
 // A mixture of experts: where no token is dropped it is what every expert on every token would be, masked and
 // added up; where some are, the same ones under every layout.
-#include <meshtf/nn/mixture_of_experts.hpp>
+#include "mixture.hpp"
 
-#include "../layout_fixture.hpp"
-
-using namespace fixture;
+using namespace mixtures;
 
 namespace {
 
-struct sentences : dim<16> {};
-struct words : dim<16> {};
-struct width : dim<6> {};
-struct inside : dim<10> {};
-struct experts : dim<8> {};
-struct groups : dim<8> {};  // of two sentences, 32 words
-
-/// Experts over the batch's axis, of two, four and eight processes.
-struct by_two : layout<pair, split<sentences, line>, split<groups, line>, split<experts, line>> {};
-struct by_four : layout<two_by_two, split<sentences, rows, cols>, split<groups, rows, cols>,
-                        split<experts, rows, cols>> {};
+/// Experts over the batch's axis, of eight processes.
 struct by_eight : layout<two_by_four, split<sentences, rows, wide>, split<groups, rows, wide>,
                          split<experts, rows, wide>> {};
-/// Hidden units over another axis.
-struct inside_too : layout<two_by_two, split<sentences, rows>, split<groups, rows>, split<experts, rows>,
-                           split<inside, cols>> {};
 /// Every process has all experts; experts over an axis over which the batch is not split.
 struct batch_alone : layout<pair, split<sentences, line>, split<groups, line>> {};
 struct two_axes : layout<two_by_two, split<sentences, rows>, split<groups, rows>, split<experts, cols>> {};
@@ -47,27 +32,6 @@ void under_layouts_of_experts(F const& f) {
   }
 }
 
-template<class Z>
-constexpr auto loss_of(Z const& z) {
-  auto const task = sum(square(z.value));
-  return task + finish(z.balance_loss) * 3 + finish(z.router_z_loss) * 2;
-}
-
-/// Shows the value, both losses, and all gradients of a loss with all three.
-template<class Z, class X, class Net>
-constexpr void show(value_recorder const& see, Z const& z, X const& x, Net& net) {
-  see(z.value);
-  see(finish(z.balance_loss));
-  see(finish(z.router_z_loss));
-  auto const loss = loss_of(z);
-  backward(loss);
-  see(finish(gradient(x)));
-  meshtf::parameters(net).for_each([&](auto const& w) { see(finish(gradient(w))); });
-}
-
-template<Layout L, class Gating = nn::top_2_gating, class Factors = nn::capacity_factors<>>
-using mixture_of = nn::mixture_of_experts<double, L, width, inside, experts, groups, Gating, Factors>;
-
 /// With little capacity, and second experts by chance.
 struct drops {
   template<Layout L>
@@ -75,14 +39,9 @@ struct drops {
     nn::streams seeds{1};
     mixture_of<L> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
-    auto const z = net(x, {.seed = 3, .stream = 4});
-    see(z.dropped);
-    see(z.load);
-    show(see, z, x, net);
+    show_with_load(see, net(x, {.seed = 3, .stream = 4}), x, net);
   }
 };
-
-using ample = nn::capacity_factors<std::ratio<8>, std::ratio<8>>;
 
 template<class Gating>
 struct keeps_all {
@@ -111,7 +70,6 @@ template<class Gating>
 struct dense {
   template<Layout L>
   void operator()(machine<L>& m, value_recorder const& see) const {
-    using every = nn::all_of<experts>;
     nn::streams seeds{1};
     mixture_of<L, Gating, ample> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
@@ -141,19 +99,13 @@ struct dense {
   struct pair_of_sentences : dim<2> {};
 };
 
-/// Each expert has places for half of the tokens of a group.
-using half = nn::capacity_factors<std::ratio<4>, std::ratio<4>>;
-
 struct expert_choice {
   template<Layout L>
   constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     nn::streams seeds{1};
     mixture_of<L, nn::expert_choice_gating, half> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
-    auto const z = net(x, {});
-    see(z.dropped);
-    see(z.load);
-    show(see, z, x, net);
+    show_with_load(see, net(x, {}), x, net);
   }
 };
 
@@ -165,7 +117,6 @@ struct dense_choice {
 
   template<Layout L>
   void operator()(machine<L>& m, value_recorder const& see) const {
-    using every = nn::all_of<experts>;
     nn::streams seeds{1};
     mixture_of<L, nn::expert_choice_gating, half> net{m, seeds, 0.8, 0.8};
     parameter<double, L, sentences, words, width> x{m, normal{5}};
