@@ -8,11 +8,11 @@
 
 #include <meshtf/nn/experts_in_blocks.hpp>
 
-#include "../pipeline/on_stages.hpp"
+#include "packed_rows.hpp"
 
 namespace {
 
-using namespace pipelines;
+using namespace packed_rows;
 
 struct batch : dim<8> {};
 struct part : dim<4> {};  // two micro-batches
@@ -27,15 +27,10 @@ struct inside : dim<20> {};
 struct experts : dim<4> {};
 struct groups : dim<4> {};  // each row of a micro-batch
 
-struct stages : axis<2> {};
-struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct wide : axis<4> {};
-struct single : mesh<> {};
-struct line : mesh<rows> {};
 struct line_of_four : mesh<wide> {};
 struct square : mesh<rows, cols> {};
-struct line_of_stages : mesh<stages> {};
 struct stages_and_rows : mesh<stages, rows> {};
 
 /// Experts over the axis of the batch.
@@ -46,12 +41,10 @@ struct over {
       : layout<M, split<batch, A...>, split<part, A...>, split<groups, A...>, split<experts, A...>, Rule...> {
   };
 };
-struct whole : layout<single> {};
 struct by_two : over<rows>::on<line> {};
 struct inside_too : over<rows>::on<square, split<inside, cols>, split<hidden, cols>, split<heads, cols>> {};
 struct kept_by_two : over<rows>::on<line, kept_over<rows>> {};
 struct kept_by_four : over<wide>::on<line_of_four, kept_over<wide>> {};
-struct piped : layout<line_of_stages, staged<stages>> {};
 struct piped_by_two : over<rows>::on<stages_and_rows, staged<stages>> {};
 
 template<int Encoder, int Decoder>
@@ -81,15 +74,11 @@ constexpr auto with_losses_of_experts(Z const& z, W const& weight) {
 
 template<Layout L, Dimension Along>
 constexpr auto ids(machine<L>& m, std::uint64_t seed) {
-  return argmax<vocab>(random_normal<float, L, batch, Along, vocab>(m, {.seed = seed}));
+  return random_ids<float, L, vocab, batch, Along>(m, seed);
 }
-/// Two sequences in a row, then padding, of which there is less in later rows.
 template<Layout L, Dimension Along>
 constexpr auto segments(machine<L>& m) {
-  auto const row   = broadcast<batch, Along>(iota<int, L, batch>(m));
-  auto const place = iota<int, L, Along>(m);
-  auto const there = less(place - row, 5);
-  return (floor_divide(place, 4) + 1) * there;
+  return segments_of_rows<L, batch, Along>(m);
 }
 
 template<class T, Layout L, class Activation, int Encoder = 2, int Decoder = 3>

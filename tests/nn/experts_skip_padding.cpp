@@ -5,11 +5,11 @@
 
 #include <meshtf/nn/experts_in_blocks.hpp>
 
-#include "../pipeline/on_stages.hpp"
+#include "packed_rows.hpp"
 
 namespace {
 
-using namespace pipelines;
+using namespace packed_rows;
 
 struct batch : dim<4> {};
 struct source : dim<12> {};
@@ -22,14 +22,7 @@ struct hidden : dim<12> {};
 struct inside : dim<12> {};
 struct experts : dim<4> {};
 
-struct stages : axis<2> {};
-struct rows : axis<2> {};
-struct single : mesh<> {};
-struct line : mesh<rows> {};
-struct line_of_stages : mesh<stages> {};
-struct whole : layout<single> {};
 struct by_two : layout<line, split<batch, rows>, split<experts, rows>> {};
-struct piped : layout<line_of_stages, staged<stages>> {};
 
 using feeds = nn::experts_in_every_second_block<experts, batch, inside>;
 
@@ -42,14 +35,11 @@ struct dims : nn::seq2seq_dims<source, target, vocab, width, heads, key, hidden>
 
 template<Layout L, Dimension Along>
 constexpr auto ids(machine<L>& m, std::uint64_t seed) {
-  return argmax<vocab>(random_normal<double, L, batch, Along, vocab>(m, {.seed = seed}));
+  return random_ids<double, L, vocab, batch, Along>(m, seed);
 }
-/// Two sequences in a row, then padding, of which there is less in later rows.
 template<Layout L, Dimension Along>
 constexpr auto segments(machine<L>& m) {
-  auto const row   = broadcast<batch, Along>(iota<int, L, batch>(m));
-  auto const place = iota<int, L, Along>(m);
-  return (floor_divide(place, 4) + 1) * less(place - row, 5);
+  return segments_of_rows<L, batch, Along>(m);
 }
 
 /// What training has come to, as numbers.
