@@ -7,7 +7,6 @@
 #include "processes.hpp"
 
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include <meshtf/kernel/parallel.hpp>
@@ -21,24 +20,10 @@ using meshtf::attention_view;
 using meshtf::shape;
 namespace task = meshtf::task;
 
-using indices = std::vector<std::int32_t>;
-
-std::vector<shard> unwritten_shards(setting const& s, dim_list const& dims) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), unwritten));
-}
 std::vector<shard> rounded(std::vector<shard> all) {
   for (shard& one : all)
     for (double& element : one) element = std::round(element);
   return all;
-}
-std::vector<indices> as_indices(std::vector<shard> const& all) {
-  std::vector<indices> numbers;
-  for (shard const& one : all) {
-    numbers.emplace_back();
-    for (double element : one)
-      numbers.back().push_back(element == element ? static_cast<std::int32_t>(element) : -7);
-  }
-  return numbers;
 }
 
 /// The letters of positions, and the arrays; those of a bias and of segment ids are empty where there are

@@ -15,7 +15,7 @@ std::vector<shard> contracted(setting const& s, rule const& r, std::vector<shard
                               std::vector<shard> const& y) {
   task_loops const loops = r.sized(s);
   auto const fullest     = meshtf::plan_fullest<meshtf::contraction_steps>(loops);
-  std::vector<shard> z(s.processes(), shard(allocated(s, r.array[2]), unwritten));
+  auto z                 = unwritten_shards(s, r.array[2]);
   shard scratch(static_cast<std::size_t>(fullest.scratch));
   for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
     auto const own = meshtf::contraction_steps::plan(loops, meshtf::extents_at(loops, here, {}));

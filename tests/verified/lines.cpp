@@ -3,7 +3,6 @@
 #include "processes.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include <meshtf/core/function.hpp>
@@ -23,32 +22,11 @@ using meshtf::reduction;
 using meshtf::shape;
 namespace task = meshtf::task;
 
-using indices = std::vector<std::int32_t>;
-
 constexpr int along = 1;  // b
 
 position moved(position at, extent index) {
   at[std::size_t{along}] = index;
   return at;
-}
-std::vector<shard> empty_shards(setting const& s, dim_list const& dims) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), unwritten));
-}
-std::vector<indices> empty_indices(setting const& s, dim_list const& dims) {
-  return std::vector<indices>(s.processes(), indices(allocated(s, dims), -7));
-}
-std::vector<shard> as_shards(std::vector<indices> const& all) {
-  std::vector<shard> shards;
-  for (indices const& one : all) shards.emplace_back(one.begin(), one.end());
-  return shards;
-}
-std::vector<indices> as_indices(std::vector<shard> const& all) {
-  std::vector<indices> numbers;
-  for (shard const& one : all) {
-    numbers.emplace_back();
-    for (double e : one) numbers.back().push_back(e == e ? static_cast<std::int32_t>(e) : -7);
-  }
-  return numbers;
 }
 
 // ---- running sums and products
@@ -80,7 +58,7 @@ double join(double x, double y) {
 /// The sum or product of each line's part in each process.
 template<reduction Op>
 std::vector<shard> joined_in_parts(setting const& s, running_rule const& r, std::vector<shard> const& x) {
-  auto parts = empty_shards(s, r.each_line.array[1]);
+  auto parts = unwritten_shards(s, r.each_line.array[1]);
   if constexpr (Op == reduction::sum) {
     task::reduce<Op, meshtf::function::identity, double, double> const sum{};
     for_each_plan<nest_steps>(s, r.each_line,
@@ -118,7 +96,7 @@ std::vector<shard> joined_before(setting const& s, running_rule const& r, std::v
 template<reduction Op>
 std::vector<shard> run_along(setting const& s, running_rule const& r, std::vector<shard> const& x,
                              meshtf::running which) {
-  auto z            = empty_shards(s, r.lines.array[0]);
+  auto z            = unwritten_shards(s, r.lines.array[0]);
   bool const split  = s.dim[along].parts > 1;
   auto const before = split ? joined_before<Op>(s, r, x, which.reverse) : x;
   for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
@@ -134,7 +112,7 @@ std::vector<shard> run_along(setting const& s, running_rule const& r, std::vecto
 
 std::vector<shard> cumprod_gradient(setting const& s, running_rule const& r, std::vector<shard> const& x,
                                     std::vector<shard> const& dz, meshtf::running which) {
-  auto dx = empty_shards(s, r.lines.array[0]);
+  auto dx = unwritten_shards(s, r.lines.array[0]);
   if (s.dim[along].parts == 1) {
     for_each_plan<cumsum_steps>(s, r.lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
       task::cumprod_gradient<double>{which.reverse, which.exclusive}.compute(steps, here, x[p].data(),
@@ -246,8 +224,8 @@ void check_argmax(counter& count, setting const& s, rule const& r, rule const& r
       if (x(s, moved(at, j)) > x(s, moved(at, best))) best = j;
     first(s, at) = static_cast<double>(best);
   });
-  auto largest = empty_shards(s, r.array[1]);
-  auto where   = empty_indices(s, r.array[1]);
+  auto largest = unwritten_shards(s, r.array[1]);
+  auto where   = unwritten_indices(s, r.array[1]);
   for_each_plan<line_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     task::argmax<double>{}.compute(steps, here, xs[p].data(), largest[p].data(), where[p].data());
   });
@@ -278,8 +256,8 @@ void check_pick(counter& count, setting const& s, rule const& r) {
   auto const xs  = shards_of(s, x);
   auto const dzs = shards_of(s, dz);
   auto const ids = as_indices(shards_of(s, index));
-  auto found     = empty_shards(s, r.array[1]);
-  std::vector<shard> sums(s.processes(), shard(allocated(s, r.array[0])));
+  auto found     = unwritten_shards(s, r.array[1]);
+  auto sums      = filled(s, r.array[0], 0);
   for_each_plan<line_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     task::pick<double>{}.compute(steps, here, xs[p].data(), ids[p].data(), found[p].data());
     task::pick_gradient<double>{3}.compute(steps, here, dzs[p].data(), ids[p].data(), sums[p].data());
@@ -299,7 +277,7 @@ void check_lines(counter& count) {
     for_each_size(placed, letters_of<X>, [&](setting const& s) {
       check_argmax(count, s, r, rest);
       check_pick(count, s, r);
-      auto numbers = empty_shards(s, only.array[0]);
+      auto numbers = unwritten_shards(s, only.array[0]);
       for_each_plan<line_steps>(s, only, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
         task::iota<double>{}.compute(steps, here, numbers[p].data());
       });

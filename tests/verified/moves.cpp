@@ -31,11 +31,6 @@ std::vector<std::vector<extent>> as_numbers(std::vector<shard> const& shards) {
   }
   return all;
 }
-std::vector<shard> as_shards(std::vector<std::vector<extent>> const& numbers) {
-  std::vector<shard> all;
-  for (auto const& one : numbers) all.emplace_back(one.begin(), one.end());
-  return all;
-}
 
 /// `x`, a sum over `unreduced` and `riding` under `from`, moves to `to`, where it is a sum over `riding`.
 bool arrives(setting const& from, setting const& to, dim_list const& dims, axis_set unreduced,

@@ -30,7 +30,7 @@ rule nest() {
 /// What each process makes of its shards. The result is the last array of the rule.
 template<class Task, class... X>
 std::vector<shard> ran(Task const& task, setting const& s, rule const& r, X const&... x) {
-  std::vector<shard> z(s.processes(), shard(allocated(s, r.array[sizeof...(X)]), unwritten));
+  auto z = unwritten_shards(s, r.array[sizeof...(X)]);
   for_each_plan<nest_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, nest_steps const& own) {
     task.compute(own, here, z[p].data(), x[p].data()...);
   });

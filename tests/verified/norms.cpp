@@ -19,10 +19,6 @@ namespace task     = meshtf::task;
 
 constexpr int along = 1;  // b
 
-std::vector<shard> unwritten_shards(setting const& s, dim_list const& dims) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), unwritten));
-}
-
 // ---- norms along a dimension
 
 struct norm_rule {

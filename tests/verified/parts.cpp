@@ -26,9 +26,6 @@ position moved(position at, int to, extent index) {
   at[static_cast<std::size_t>(to)] = index;
   return at;
 }
-std::vector<shard> unwritten_shards(setting const& s, dim_list const& dims) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), unwritten));
-}
 
 constexpr int along = 1;  // b, along which parts lie and elements move
 constexpr int own   = 2;  // c, a part's own dimension
@@ -98,7 +95,7 @@ void check_write(counter& count, setting const& s, rule const& r) {
     auto const parts = shards_of(s, part);
     auto found       = shards_of(s, x);
     auto rest        = shards_of(s, dz);
-    std::vector<shard> taken(s.processes(), shard(allocated(s, r.array[1])));
+    auto taken       = filled(s, r.array[1], 0);
     for_each_plan<write_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, write_steps const& steps) {
       task::write_part<double>{first}.compute(steps, here, found[p].data(), parts[p].data());
       task::move_part_out<double>{first}.compute(steps, here, rest[p].data(), taken[p].data());

@@ -3,7 +3,6 @@
 #include "processes.hpp"
 
 #include <cmath>
-#include <cstdint>
 
 #include <meshtf/kernel/fused.hpp>
 #include <meshtf/kernel/parallel.hpp>
@@ -19,10 +18,6 @@ using meshtf::rotary_steps;
 using meshtf::shape;
 namespace function = meshtf::function;
 namespace task     = meshtf::task;
-
-std::vector<shard> unwritten_shards(setting const& s, dim_list const& dims) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), unwritten));
-}
 
 // ---- rows that share a bias
 
@@ -173,15 +168,10 @@ void check_rotation(counter& count, setting const& s, rule const& r, bool second
     if (later == second) z(s, at) = x(s, at) * std::cos(angle);
     else z(s, at) = x(s, other) * (later ? sine : -sine);
   });
-  auto const xs = shards_of(s, x);
-  std::vector<std::vector<std::int32_t>> places;
-  for (shard const& one : shards_of(s, positions)) {
-    places.emplace_back();
-    for (double element : one)
-      places.back().push_back(element == element ? static_cast<std::int32_t>(element) : -7);
-  }
-  auto found = unwritten_shards(s, z.letters);
-  using turn = task::rotate<double>;
+  auto const xs     = shards_of(s, x);
+  auto const places = as_indices(shards_of(s, positions));
+  auto found        = unwritten_shards(s, z.letters);
+  using turn        = task::rotate<double>;
   shard scratch(static_cast<std::size_t>(2 * n * meshtf::kernel::thread_count()));
   for_each_plan<rotary_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     turn{first, base, back}.compute(steps, here, xs[p].data(), found[p].data(), places[p].data(),

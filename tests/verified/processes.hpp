@@ -5,6 +5,7 @@
 #include "placements.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -13,9 +14,11 @@
 
 namespace verified {
 
-using shard = std::vector<double>;
+using shard   = std::vector<double>;
+using indices = std::vector<std::int32_t>;
 
-inline constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double unwritten      = std::numeric_limits<double>::quiet_NaN();
+inline constexpr std::int32_t no_index = -7;  // the same in an array of numbers: it names no element
 
 /// An index for each letter.
 using position = std::array<extent, max_named>;
@@ -99,6 +102,31 @@ inline std::size_t allocated(setting const& s, dim_list const& letters) {
   return static_cast<std::size_t>(n);
 }
 
+/// The shards of each process with one number everywhere.
+inline std::vector<shard> filled(setting const& s, dim_list const& letters, double value) {
+  return std::vector<shard>(s.processes(), shard(allocated(s, letters), value));
+}
+inline std::vector<shard> unwritten_shards(setting const& s, dim_list const& letters) {
+  return filled(s, letters, unwritten);
+}
+inline std::vector<indices> unwritten_indices(setting const& s, dim_list const& letters) {
+  return std::vector<indices>(s.processes(), indices(allocated(s, letters), no_index));
+}
+inline std::vector<indices> as_indices(std::vector<shard> const& all) {
+  std::vector<indices> numbers;
+  for (shard const& one : all) {
+    numbers.emplace_back();
+    for (double e : one) numbers.back().push_back(e == e ? static_cast<std::int32_t>(e) : no_index);
+  }
+  return numbers;
+}
+template<class Number>
+std::vector<shard> as_shards(std::vector<std::vector<Number>> const& all) {
+  std::vector<shard> shards;
+  for (auto const& one : all) shards.emplace_back(one.begin(), one.end());
+  return shards;
+}
+
 /// f(p, here) for each process.
 template<class F>
 void for_each_process(setting const& s, F const& f) {
@@ -143,7 +171,7 @@ void for_each_held(setting const& s, dim_list const& letters, place_in_mesh cons
 
 /// What each process holds of `x`. Padding is NaN, so a rule that reads it shows.
 inline std::vector<shard> shards_of(setting const& s, whole const& x) {
-  std::vector<shard> all(s.processes(), shard(allocated(s, x.letters), unwritten));
+  auto all                 = unwritten_shards(s, x.letters);
   double const* const from = x.element.data();
   for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
     double* const to = all[p].data();

@@ -29,7 +29,7 @@ void check_draw(counter& count, setting const& s, rule const& r, Distribution co
   whole const z = in_one_process(s, r.array[0], [&](shard_steps const& steps, double* all) {
     draw.compute(steps, place_in_mesh{}, all);
   });
-  std::vector<shard> found(s.processes(), shard(allocated(s, r.array[0]), unwritten));
+  auto found    = unwritten_shards(s, r.array[0]);
   for_each_plan<shard_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     draw.compute(steps, here, found[p].data());
   });
@@ -43,7 +43,7 @@ void check_drop(counter& count, setting const& s, rule const& r) {
     drop.compute(steps, place_in_mesh{}, x.element.data(), all);
   });
   auto const xs = shards_of(s, x);
-  std::vector<shard> found(s.processes(), shard(allocated(s, r.array[0]), unwritten));
+  auto found    = unwritten_shards(s, r.array[0]);
   for_each_plan<shard_steps>(s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     drop.compute(steps, here, xs[p].data(), found[p].data());
   });

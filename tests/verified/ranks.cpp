@@ -15,8 +15,6 @@ using meshtf::rank_steps;
 using meshtf::shape;
 namespace task = meshtf::task;
 
-using indices = std::vector<std::int32_t>;
-
 constexpr int along     = 1;  // b
 constexpr int kept      = 2;  // c, the first elements of each line
 constexpr int candidate = 3;  // d, those of each part
@@ -27,8 +25,7 @@ struct ranked {
   std::vector<indices> index;
 
   ranked(setting const& s, dim_list const& dims)
-      : value(s.processes(), shard(allocated(s, dims), unwritten)),
-        index(s.processes(), indices(allocated(s, dims), -7)) {}
+      : value(unwritten_shards(s, dims)), index(unwritten_indices(s, dims)) {}
 };
 
 /// The rules of `rank_plan`, and of `split_rank_plan` with `d` for the candidates of a part.
@@ -106,11 +103,9 @@ void check(counter& count, setting const& s, rank_rules const& r, bool descendin
   auto const dzs = shards_of(s, dz);
   ranked const z = s.dim[along].parts == 1 ? first_of_lines(s, lines, xs, descending)
                                            : first_of_parts(s, r, xs, descending);
-  std::vector<shard> places;
-  for (indices const& one : z.index) places.emplace_back(one.begin(), one.end());
   count.expect(equal(s, z.value, value), "value", s);
-  count.expect(equal(s, places, index), "index", s);
-  std::vector<shard> put(s.processes(), shard(allocated(s, lines.array[0])));
+  count.expect(equal(s, as_shards(z.index), index), "index", s);
+  auto put = filled(s, lines.array[0], 0);
   for_each_plan<rank_steps>(s, lines, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
     task::unrank<double>{}.compute(steps, here, dzs[p].data(), z.index[p].data(), put[p].data());
   });

@@ -1,7 +1,6 @@
 // Rows by index under every placement: gather, scatter and scatter_add, against their definition in integers.
 #include "processes.hpp"
 
-#include <cstdint>
 #include <cstdlib>
 #include <type_traits>
 
@@ -15,17 +14,6 @@ using meshtf::gather_steps;
 using meshtf::shape;
 namespace task = meshtf::task;
 
-using ids_of_process = std::vector<std::int32_t>;
-
-/// Ids are the elements of a tensor; past the local ones there is a number that names no row.
-std::vector<ids_of_process> as_ids(std::vector<shard> const& shards) {
-  std::vector<ids_of_process> all;
-  for (shard const& one : shards) {
-    all.emplace_back();
-    for (double e : one) all.back().push_back(e == e ? static_cast<std::int32_t>(e) : -7);
-  }
-  return all;
-}
 /// Numbers of rows along `v`, some of them several times.
 whole row_numbers(setting const& s, dim_list const& dims, int v) {
   whole ids = integers(s, dims, 4);
@@ -65,8 +53,8 @@ row_rule rows() {
 
 /// Runs a task on the arrays of each process, in place.
 template<class Task, class Table, class Rows>
-void run(Task const& task, setting const& s, row_rule const& r, Table& table,
-         std::vector<ids_of_process> const& ids, Rows& rows) {
+void run(Task const& task, setting const& s, row_rule const& r, Table& table, std::vector<indices> const& ids,
+         Rows& rows) {
   for_each_plan<gather_steps>(
       s, r.steps, [&](std::size_t p, place_in_mesh const& here, gather_steps const& own) {
         if constexpr (std::is_same_v<Task, task::gather_rows<double>>)
@@ -75,10 +63,6 @@ void run(Task const& task, setting const& s, row_rule const& r, Table& table,
           task.compute(own, here, table[p].data(), ids[p].data(), rows[p].data());
         else task.compute(own, here, table[p].data(), ids[p].data(), std::as_const(rows[p]).data());
       });
-}
-
-std::vector<shard> filled(setting const& s, dim_list const& dims, double value) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), value));
 }
 
 void check_gather(counter& count, setting const& s, row_rule const& r) {
@@ -91,10 +75,10 @@ void check_gather(counter& count, setting const& s, row_rule const& r) {
     z(s, to) = table(s, from);
     dtable(s, from) += dz(s, to);
   });
-  auto const own_ids = as_ids(shards_of(s, ids));
+  auto const own_ids = as_indices(shards_of(s, ids));
   for_each_pending(s, [&](axis_set pending) {
     auto terms = terms_of(s, table, pending);
-    auto found = filled(s, r.result(), unwritten);
+    auto found = unwritten_shards(s, r.result());
     run(task::gather_rows<double>{}, s, r, terms, own_ids, found);
     count.expect(equal(s, joined(s, found, r.steps.finished_over | pending), z), "value", s);
   });
@@ -118,7 +102,7 @@ void check_scatter_add(counter& count, setting const& s, row_rule const& r) {
         std::fill(sums[p].begin(), sums[p].end(), 0);
   });
   auto rows = shards_of(s, updates);
-  run(task::scatter_rows<double>{.checks = true}, s, r, sums, as_ids(shards_of(s, ids)), rows);
+  run(task::scatter_rows<double>{.checks = true}, s, r, sums, as_indices(shards_of(s, ids)), rows);
   count.expect(equal(s, joined(s, sums, r.table_unreduced), z), "sum", s);
 }
 
@@ -142,13 +126,13 @@ void check_scatter(counter& count, setting const& s, row_rule const& r) {
   r.for_each_row(s, ids, [&](position const& to, position const& from) {
     dupdates(s, from) = last(s, to) == ++number ? dz(s, to) : 0;
   });
-  auto const own_ids = as_ids(shards_of(s, ids));
+  auto const own_ids = as_indices(shards_of(s, ids));
   auto found         = shards_of(s, base);
   auto rows          = shards_of(s, updates);
   run(task::set_rows<double>{}, s, r, found, own_ids, rows);
   count.expect(equal(s, found, z), "value", s);
   auto rest  = shards_of(s, dz);
-  auto taken = filled(s, r.result(), unwritten);
+  auto taken = unwritten_shards(s, r.result());
   run(task::take_rows<double>{}, s, r, rest, own_ids, taken);
   count.expect(equal(s, rest, dbase), "gradient of the base", s);
   count.expect(equal(s, joined(s, taken, r.steps.finished_over), dupdates), "gradient of the updates", s);
@@ -206,7 +190,7 @@ void check_search(counter& count, setting const& s, rule const& r) {
     std::vector<shard> found;
     for_each_plan<meshtf::search_steps>(
         s, r, [&](std::size_t p, place_in_mesh const& here, auto const& steps) {
-          ids_of_process counts(allocated(s, r.array[2]), -7);
+          indices counts(allocated(s, r.array[2]), no_index);
           task::search<double>{right}.compute(steps, here, sequences[p].data(), wanted[p].data(),
                                               counts.data());
           found.emplace_back(counts.begin(), counts.end());

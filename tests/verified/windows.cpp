@@ -21,10 +21,6 @@ namespace task = meshtf::task;
 
 constexpr double beyond = 9;  // where a dimension has no elements
 
-std::vector<shard> filled(setting const& s, dim_list const& dims, double value) {
-  return std::vector<shard>(s.processes(), shard(allocated(s, dims), value));
-}
-
 // ---- halos
 
 /// The lines along a dimension, and along the one with its halo; and the backward pass.
@@ -59,7 +55,7 @@ public:
       : s_{s}, r_{r}, by_{dim_of(s, r.along)}, halo_{halo} {}
 
   std::vector<shard> widened(std::vector<shard> const& x, double outside) {
-    auto z = filled(s_, r_.out.array[1], unwritten);
+    auto z = unwritten_shards(s_, r_.out.array[1]);
     if (by_.parts == 1) {
       run(r_.out, task::displace<double>{{.offset = -halo_.before}, outside}, x, z);
       return z;
@@ -79,7 +75,7 @@ public:
   }
   /// What other parts' elements got is added there.
   std::vector<shard> narrowed(std::vector<shard> const& z) {
-    auto x = filled(s_, r_.out.array[0], unwritten);
+    auto x = unwritten_shards(s_, r_.out.array[0]);
     if (by_.parts == 1) {
       run(r_.back, task::displace<double>{{.offset = halo_.before}, 0}, z, x);
       return x;
@@ -266,7 +262,7 @@ void check_windows(counter& count, windows_of_case<N> const& c, window_letters<N
   });
   auto const from        = widened(c, letters, shards_of(s, x), beyond, false);
   auto const dzs         = shards_of(s, dz);
-  auto taken             = filled(s, r.array[1], unwritten);
+  auto taken             = unwritten_shards(s, r.array[1]);
   auto sums              = filled(s, r.array[0], 0);
   task_loops const loops = r.sized(s);
   for_each_process(s, [&](std::size_t p, place_in_mesh const& here) {
@@ -457,9 +453,9 @@ void check_convolution(counter& count, windows_of_case<N> const& c, convolution<
   auto const seen    = widened(c, r.letters, shards_of(s, x), 0, true);
   auto const filters = shards_of(s, filter);
   auto const dzs     = shards_of(s, dz);
-  auto found         = filled(s, r.z(), unwritten);
-  auto back          = filled(s, r.steps.array[0], unwritten);
-  auto sums          = filled(s, r.filter(), unwritten);
+  auto found         = unwritten_shards(s, r.z());
+  auto back          = unwritten_shards(s, r.steps.array[0]);
+  auto sums          = unwritten_shards(s, r.filter());
   for_each_convolution(c, r, false, [&](auto const& steps, std::size_t p, auto const& here, double* scratch) {
     task::convolved<double>{}.compute(steps, here, seen[p].data(), filters[p].data(), found[p].data(),
                                       scratch);
