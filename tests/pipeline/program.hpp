@@ -94,6 +94,11 @@ struct net {
     output.emplace_back(m, normal{1001, 0.3});
   }
 
+  /// What block number `i` makes of x, with the weights that are dropped in pass number `stream`.
+  constexpr auto through_block(int i, auto const& x, std::uint64_t stream) const {
+    auto const number = stream * blocks_of_net + static_cast<std::uint64_t>(i);
+    return blocks[static_cast<std::size_t>(i)](x, random_key{.seed = 7, .stream = number});
+  }
   constexpr auto operator()(auto const& ids, std::uint64_t stream) const {
     auto x = tokens[0](ids);
     for (int i = 0; i < blocks_of_net;) {
@@ -105,9 +110,8 @@ struct net {
       auto const all   = [this, first, end, stream](auto const& a) {
         auto y = a;
         for (int j = first; j < end; ++j) {
-          auto const number = stream * blocks_of_net + static_cast<std::uint64_t>(j);
-          auto z            = blocks[static_cast<std::size_t>(j)](y, random_key{.seed = 7, .stream = number});
-          y                 = std::move(z);
+          auto z = through_block(j, y, stream);
+          y      = std::move(z);
         }
         return y;
       };

@@ -24,10 +24,7 @@ struct blocks_of_training {
     auto x = model_.tokens[0](ids);
     for (int i = 0; i < blocks_of_net; ++i) {
       x                = hand_on(x, nn::stage_of<L>(i, blocks_of_net));
-      auto const block = [&](auto const& a) {
-        auto const number = stream * blocks_of_net + static_cast<std::uint64_t>(i);
-        return model_.blocks[static_cast<std::size_t>(i)](a, random_key{.seed = 7, .stream = number});
-      };
+      auto const block = [&](auto const& a) { return model_.through_block(i, a, stream); };
       if constexpr (Spills) x = spill(block, x);
       else x = block(x);
     }

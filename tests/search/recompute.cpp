@@ -15,10 +15,8 @@ struct training : two_weights<L> {
   using two_weights<L>::two_weights;
 
   constexpr auto step() {
-    auto const block = [this](auto const& h) {
-      return h + einsum<batch, model>(relu(einsum<batch, hidden>(h, this->up)), this->down);
-    };
-    auto loss = mean(square(recompute(block, recompute(block, this->x))));
+    auto const block = this->block();
+    auto loss        = mean(square(recompute(block, recompute(block, this->x))));
     backward(loss);
     this->opt.step(parameters(this->up, this->down));
     return loss;

@@ -16,11 +16,9 @@ struct training : two_weights<L> {
   constexpr training(machine<L>& m, extent least) : two_weights<L>{m} { m.spill_from(least); }
 
   constexpr auto step() {
-    auto const block = [this](auto const& h) {
-      return h + einsum<batch, model>(relu(einsum<batch, hidden>(h, this->up)), this->down);
-    };
-    auto const kept = spill(block, spill(block, spill(block, this->x)));
-    auto loss       = mean(square(block(recompute(block, kept))));
+    auto const block = this->block();
+    auto const kept  = spill(block, spill(block, spill(block, this->x)));
+    auto loss        = mean(square(block(recompute(block, kept))));
     backward(loss);
     this->opt.step(parameters(this->up, this->down));
     return loss;

@@ -21,6 +21,12 @@ struct two_weights {
   tensor<float, L, batch, model> x;
 
   constexpr explicit two_weights(machine<L>& m) : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m} {}
+
+  /// Both products with a residual connection around them, as a function of their input.
+  constexpr auto block() const {
+    return
+        [this](auto const& h) { return h + einsum<batch, model>(relu(einsum<batch, hidden>(h, up)), down); };
+  }
 };
 
 }  // namespace meshtf::tests
