@@ -9,7 +9,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Not every standard library has a constexpr vector yet.
+/// A std::vector is 20 to 25 functions for each type, of which constant evaluation pays for each call: this
+/// is the few that are needed.
 template<class T>
 class growing {
 public:
