@@ -3,6 +3,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/mesh.hpp>
+#include <meshtf/core/placed.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/reason.hpp>
 #include <meshtf/price/call_site.hpp>
@@ -31,6 +32,20 @@ struct collective_call {
            a.payload == b.payload && a.sent == b.sent;
   }
 };
+
+namespace detail {
+
+/// A collective of `count` elements over these axes, with its price, as machines note it.
+template<Mesh M>
+constexpr collective_call call_over(axis_set over, collective kind, reduction op, element type, extent count,
+                                    call_site const& site, collective_reason const* why = nullptr) {
+  extent const n       = processes_along(axis_sizes<M>, over);
+  extent const bytes   = count * bytes_of(type);
+  extent const payload = payload_of(kind, bytes, n);
+  return {kind, op, type, over, payload / bytes_of(type), payload, sent_by_one(kind, bytes, n), site, why};
+}
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace meshtf

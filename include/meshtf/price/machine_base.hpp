@@ -288,17 +288,7 @@ protected:
   /// The collective that the current operation is about to call, with its price.
   constexpr collective_call call_of(collective kind, reduction op, element type, extent count,
                                     axis_set over) const {
-    extent const n     = processes_along(axis_sizes<M>, over);
-    extent const bytes = count * bytes_of(type);
-    return {kind,
-            op,
-            type,
-            over,
-            payload_of(kind, bytes, n) / bytes_of(type),
-            payload_of(kind, bytes, n),
-            sent_by_one(kind, bytes, n),
-            now_,
-            why_};
+    return detail::call_over<M>(over, kind, op, type, count, now_, why_);
   }
   constexpr void note(work const& w) {
     if (notes_ != nullptr && !idles_) notes_->note(w);

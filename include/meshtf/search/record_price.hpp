@@ -131,22 +131,6 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   return obstacle_under(record, l) == obstacle::none;
 }
 
-/// A message of `count` elements over these axes, as machines note it.
-template<Mesh M>
-constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type,
-                                       extent count, call_site const& site) {
-  extent const n     = processes_along(axis_sizes<M>, over);
-  extent const bytes = count * bytes_of(type);
-  return {kind,
-          op,
-          type,
-          over,
-          payload_of(kind, bytes, n) / bytes_of(type),
-          payload_of(kind, bytes, n),
-          sent_by_one(kind, bytes, n),
-          site};
-}
-
 /// A machine on which an all-reduce of elements of `type` hands each of its MPI calls to `f`, and counts the
 /// bytes of scratch memory that it takes.
 template<Mesh M, class F>
@@ -159,15 +143,15 @@ struct message_prices {
   static constexpr extent rank_along(axis_set) { return 0; }
   constexpr void reduce_scatter(reduction op, char const*, extent part, char*, axis_set over) {
     scratch = std::max(scratch, exchange_scratch(part, type) * bytes_of(type));
-    f(message_over<M>(over, collective::reduce_scatter, op, type, part * processes_along(axis_sizes<M>, over),
-                      site));
+    f(call_over<M>(over, collective::reduce_scatter, op, type, part * processes_along(axis_sizes<M>, over),
+                   site));
   }
   constexpr void all_gather(char*, extent part, axis_set over) {
-    f(message_over<M>(over, collective::all_gather, reduction::sum, type, part, site));
+    f(call_over<M>(over, collective::all_gather, reduction::sum, type, part, site));
   }
   constexpr void all_reduce_at_once(reduction op, element travels, char*, extent n, axis_set over) {
     if (travels != type) scratch = std::max(scratch, n * bytes_of(travels));
-    f(message_over<M>(over, collective::all_reduce, op, travels, n, site));
+    f(call_over<M>(over, collective::all_reduce, op, travels, n, site));
   }
 };
 
@@ -208,12 +192,12 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
         peak = std::max(peak, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over,
                                                            call.first, on_message));
       else
-        on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count,
-                                   call.first));
+        on_message(
+            call_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count, call.first));
     return peak;
   }
   if (call.kind == collective::scan) {  // what comes is received in addition to what there is
-    on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
+    on_message(call_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
     return l.local(call.n) * bytes_of(call.type);
   }
   return over == 0 ? 0
