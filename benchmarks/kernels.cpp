@@ -503,7 +503,7 @@ void elementwise(table& t, machine& m, extent n, std::string const& size) {
   unary("relu", function::relu{}, [](float a) { return a > 0 ? a : 0; });
   t.row(
       "relu's gradient, " + size, n, z,
-      [=] { plain::map(n, [](float dz, float a) { return a > 0 ? dz : 0; }, z, y, x); },
+      [=] { plain::map(n, [](float dz, float kept) { return kept > 0 ? dz : kept; }, z, y, x); },
       [=, &m] { detail::run_map(m, two, function::gradient<function::relu>{}, z, y, x); }, 3 * w);
   if (!large) {
     unary("exp", function::exp{}, [](float a) { return std::exp(a); });
