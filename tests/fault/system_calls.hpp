@@ -154,6 +154,11 @@ int renameat2(int, char const* from, int, char const* to, unsigned flags) noexce
   return system_calls::made(system_calls::kind::exchange, -1, from, to,
                             [&] { return syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags); });
 }
+/// Not noted: a checkpoint links no file.
+int link(char const* from, char const* to) noexcept {
+  if (!system_calls::goes_on(to)) return -1;
+  return static_cast<int>(syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 int unlink(char const* path) noexcept {
   if (!system_calls::goes_on(path, system_calls::effect::frees)) return -1;
   return system_calls::made(system_calls::kind::remove, -1, path, "",

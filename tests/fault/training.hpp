@@ -68,6 +68,15 @@ public:
     set(-1);
     return load(list(), path).step;
   }
+  /// A model of two files: each has an array.
+  void save_model(float value, std::string const& folder) {
+    set(value);
+    save(list(), folder, meshtf::several_files{.max_bytes = 1});
+  }
+  void load_model(std::string const& folder) {
+    set(-1);
+    load(list(), folder);
+  }
   int rank() const { return m_.rank(); }
   boost::mpi::communicator const& world() const { return m_.world(); }
 

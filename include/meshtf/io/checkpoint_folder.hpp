@@ -85,7 +85,7 @@ inline constexpr std::string_view unfinished_infix = ".tmp-";
 /// Removes what an interrupted save has left: a file whose writer has ended, or a folder of parts.
 void remove_left_over(std::string const& folder, std::string const& path);
 
-/// Removes a folder with the files in it.
+/// Removes a folder with the files in it, the file of its lock last.
 void remove_folder(std::string const& path);
 
 /// Also removes what interrupted saves have left in the folder. Returns the name of the new file or folder.
@@ -184,6 +184,8 @@ MESHTF_DEFINE void remove_folder(std::string const& path) {
   } catch (no_input const&) {
     return;
   }
+  std::string const last = path + "/" + folder_locks::name;
+  std::partition(files.begin(), files.end(), [&last](std::string const& file) { return file != last; });
   for (auto const& file : files) unlink(file.c_str());
   rmdir(path.c_str());
 }

@@ -167,6 +167,8 @@ MESHTF_DEFINE void several_files_writer::remove_left_over() const {
   auto const remove_if_nobody = [](std::string const& left) {
     file_descriptor const file{left + "/" + folder_locks::name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW};
     if (file && lock(file) == lock_outcome::taken) remove_folder(left);
+    // killed before the folder had its lock, or when it had nothing else any more: only an empty one goes
+    else if (!file && errno == ENOENT) ::rmdir(left.c_str());
   };
   std::vector<std::string> found;
   for_each_name(folder, [&](std::string_view name) {
@@ -177,10 +179,12 @@ MESHTF_DEFINE void several_files_writer::remove_left_over() const {
 
 MESHTF_DEFINE void several_files_writer::make_folder() {
   std::string const to_make = path_ + std::string{unfinished_infix} + spelled_run(new_run());
-  if (::mkdir(to_make.c_str(), 0777) != 0)
-    throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
+  do {
+    if (::mkdir(to_make.c_str(), 0777) != 0)
+      throw unavailable("expected to make the folder " + to_make + ", got: " + std::strerror(errno));
+    lock_ = file_descriptor{to_make + "/" + folder_locks::name, O_WRONLY | O_CREAT | O_EXCL};
+  } while (!lock_ && errno == ENOENT);  // another writer has removed it, which was empty
   unfinished_ = to_make;
-  lock_       = file_descriptor{unfinished_ + "/" + folder_locks::name, O_WRONLY | O_CREAT | O_EXCL};
   if (lock_) lock(lock_);
 }
 
