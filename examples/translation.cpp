@@ -29,6 +29,7 @@
 #include <boost/mpi/collectives/broadcast.hpp>
 
 #include <meshtf/data/prefetched.hpp>
+#include <meshtf/io/asynchronous_saves.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
 #include <meshtf/nn/beam_search.hpp>
@@ -382,6 +383,7 @@ public:
     for (long step = first; step < steps_;) {
       t_.opt.rate = rate(step);
       take_step(batches);
+      if (saves_to_disk()) saves_.poll();
       at_.step        = static_cast<std::uint64_t>(++step);
       bool const ends = time_is_over(machine_, chosen_, start);
       if (step % chosen_.pace == 0 || step == steps_ || ends) save();
@@ -392,7 +394,9 @@ public:
         break;
       }
     }
-    if (!chosen_.checkpoint.empty()) say(machine_, "saved in %s\n", chosen_.checkpoint.c_str());
+    if (!saves_to_disk()) return;
+    saves_.finish();
+    say(machine_, "saved in %s\n", chosen_.checkpoint.c_str());
   }
 
 private:
@@ -436,16 +440,20 @@ private:
     ++since_line_.steps;
   }
 
+  bool saves_to_disk() const { return !chosen_.checkpoint.empty(); }
+
+  /// A thread writes it while training goes on.
   void save() {
-    if (!chosen_.checkpoint.empty())
-      meshtf::save(t_.net.parameters(), t_.opt, at_, chosen_, chosen_.checkpoint);
+    if (saves_to_disk()) saves_.save(t_.net.parameters(), t_.opt, at_, chosen_, chosen_.checkpoint);
   }
 
+  /// The save of the best parameters first waits for that of the same step, which has had the evaluation's
+  /// time: so what training goes on from is never of an earlier step than they are.
   void look_at_dev() {
     dev_loss_ = evaluate(t_, text_.dev, dev_rows_);
     if (!(dev_loss_ < least_)) return;
     least_ = dev_loss_;
-    if (!best_.empty()) meshtf::save(t_.net.parameters(), at_, best_);
+    if (saves_to_disk()) saves_.save(t_.net.parameters(), at_, best_);
   }
 
   void say_line(progress& shown, prefetched_rows const& batches) {
@@ -479,6 +487,7 @@ private:
   double least_    = std::numeric_limits<double>::infinity();
   double dev_loss_ = 0;  // 0: not computed yet
   since_line since_line_;
+  meshtf::asynchronous_saves<meshtf::machine<L>> saves_{machine_};
 };
 
 // ---- translating ----------------------------------------------------------------------------------------
