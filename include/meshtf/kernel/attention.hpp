@@ -83,7 +83,7 @@ public:
         fetch_terms(a.bias, a.query_segment, a.memory_segment, start);
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
-          auto const seen   = seen_from(first, rows);
+          auto const seen   = seen_by(first, rows);
           pack_transposed(depth_, rows, part(a.query, query, start).from(first), factor_, queries);
           if (seen.size() == 0) {
             std::fill_n(row_sum, columns_, C{});
@@ -150,7 +150,7 @@ public:
         if (a.dbias != nullptr && s_.biased) clear_biases(a.dbias + start[bias]);
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
-          auto const seen   = seen_from(first, rows);
+          auto const seen   = seen_by(first, rows);
           auto const q      = part(a.query, query, start).from(first);
           auto const dz     = part(a.dresult, result, start).from(first);
           pack_transposed(depth_, rows, q, factor_, queries_t);
@@ -229,6 +229,7 @@ private:
   using weights_of::s_;
   using weights_of::scale_rows;
   using weights_of::scores;
+  using weights_of::seen_by;
   using weights_of::seen_from;
   using weights_of::seen_on_diagonal;
   using weights_of::store_biases;

@@ -60,6 +60,26 @@ protected:
     return {begin / tile_grain * tile_grain, end};
   }
 
+  /// The same for a share whose terms have been fetched: also without what lies before and after all
+  /// positions that have the segment of one of these queries. Packed sequences are much shorter than their
+  /// row.
+  range seen_by(extent first, extent rows) const {
+    range seen = seen_from(first, rows);
+    if (!s_.segments || rows == 0) return seen;
+    std::array<C, attention_block> own;  // the segments of the queries; neighbours mostly share one
+    std::size_t n = 0;
+    for (extent i = first; i < first + rows; ++i)
+      if (n == 0 || own[n - 1] != query_segments_[i]) own[n++] = query_segments_[i];
+    auto const no_query_sees = [&](extent j) {
+      return std::find(own.data(), own.data() + n, memory_segments_[j]) == own.data() + n;
+    };
+    extent const last = seen.end - 1;
+    while (seen.begin < last && no_query_sees(seen.begin)) ++seen.begin;
+    while (seen.end > seen.begin + 1 && no_query_sees(seen.end - 1)) --seen.end;
+    seen.end = std::min(attention_padded(seen.end), last + 1);
+    return {seen.begin / tile_grain * tile_grain, seen.end};
+  }
+
   /// Memory for the biases and segment ids of one share.
   void take_terms() {
     biases_ = take(attention_row_of_biases(s_));
