@@ -110,7 +110,7 @@ struct net {
       auto const all   = [this, first, end, stream](auto const& a) {
         auto y = a;
         for (int j = first; j < end; ++j) {
-          auto z = through_block(j, y, stream);
+          auto z = this->through_block(j, y, stream);
           y      = std::move(z);
         }
         return y;
