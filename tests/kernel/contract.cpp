@@ -348,6 +348,38 @@ TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", ""
         }
 }
 
+TEST_CASE("a large product of floats, which BLAS computes where oneDNN would not pack, is by definition") {
+  std::mt19937 random(5);
+  // more than 2^25 multiplications
+  constexpr extent m = 500;
+  constexpr extent n = 512;
+  constexpr extent k = 144;
+  for (int which = 0; which < 8; ++which) {
+    bool const ta     = which & 1;
+    bool const tb     = which & 2;
+    auto const beta   = static_cast<float>(which >> 2);
+    extent const lda  = ta ? 2048 : k + 3;
+    extent const ldb  = (tb ? k : n) + 2;
+    auto const a      = small_integers<float>((ta ? k : m) * lda, random);
+    auto const b      = small_integers<float>((tb ? n : k) * ldb, random);
+    auto const before = small_integers<float>(m * n, random);
+    auto c            = before;
+    kernel::detail::gemm_of_strip(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, c.data(), n);
+    bool equal = true;
+    for (extent i = 0; i < m; i += 31)
+      for (extent j = 0; j < n; ++j) {
+        auto const here = static_cast<std::size_t>(i * n + j);
+        float expected  = beta * before[here];
+        for (extent p = 0; p < k; ++p)
+          expected += a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)] *
+                      b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
+        equal = equal && c[here] == expected;
+      }
+    INFO(which);
+    CHECK(equal);
+  }
+}
+
 TEST_CASE("a matrix too large for BLAS is refused") {
   double one        = 1;
   extent const many = extent{1} << 32;

@@ -100,10 +100,10 @@ namespace detail {
 /// Whether a product of floats is left to BLAS though oneDNN is there.
 ///
 /// Without AVX-512, oneDNN (2.6, and before) multiplies without packing its operands if
-/// 1 / m + 1 / n >= 0.0038, that is in 512 x 512 elements of C at most, as a strip has them. From operands
-/// whose rows are powers of two apart it then reads the same sets of the cache again and again: on a Zen 3
-/// it reached 38 Gflop/s of 88 in 512 x 512 x 2048 with A transposed, 55 of 71 without. Small products fit
-/// in the cache, and there it is the faster one.
+/// 1 / m + 1 / n >= 0.0038 (its `nocopy_checker_avx2`), as in most strips: of 512 x 512 elements, or of 256
+/// rows. From operands whose rows are powers of two apart it then reads the same sets of the cache again and
+/// again. On a Zen 3, in Gflop/s: 512 x 512 x 2048 with A transposed 38, BLAS 88; 512 x 512 x 512 without 55,
+/// BLAS 72. Small products fit in the cache, and there oneDNN is the faster one.
 inline bool blas_is_faster(extent m, extent n, extent k) {
 #if defined(__x86_64__) && defined(__GNUC__)
   static bool const may_be = __builtin_cpu_supports("avx2") && !__builtin_cpu_supports("avx512f") &&
