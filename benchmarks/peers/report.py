@@ -138,8 +138,9 @@ def beside_the_peers(entries):
             counts = {round(e.extra[k] / 1e6, 3) for e in here for k in ("parameters", "parameters_a_process")
                       if k in e.extra and (k == "parameters" or e.split != "tensor")}
             losses = [e.extra["first_loss"] for e in here if "first_loss" in e.extra]
-            alike = len(counts) == 1 and max(losses) < 1.03 * min(losses)
-            add("", f"Parameters: {', '.join(str(c) for c in sorted(counts))} million; first losses {min(losses):.2f} to {max(losses):.2f}: " +
+            # our programs write six digits
+            alike = max(counts) < 1.001 * min(counts) and max(losses) < 1.03 * min(losses)
+            add("", f"Parameters: {f'{max(counts):.3f}' if alike else ', '.join(str(c) for c in sorted(counts))} million; first losses {min(losses):.2f} to {max(losses):.2f}: " +
                 ("the same work." if alike else "**not the same work: something differs.**"))
     missing = options.parts / "missing"
     if missing.exists():
@@ -345,7 +346,7 @@ if entries:
         "- A perceptron's step is so short that the interpreters of PyTorch and TensorFlow take a noticeable part of it.")
     beside_the_peers(entries)
     print("\n".join(lines[begin:]))
-last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith((common.LANGUAGE_MODEL_STEP, common.MIXED_STEP))}
+last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith((common.LANGUAGE_MODEL_STEP, common.TRANSLATION_STEP, common.MIXED_STEP))}
 our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
 convolution_tables()
 add("", "## Limits of these figures", "",
