@@ -3,8 +3,9 @@
 // when they start (examples/promise.hpp), and for one of them here.
 // test: program compiled
 //
-// An example is included, in a namespace, and its `main` is a template that nobody calls. The other examples
-// take a compiler longer, or a record refuses them: an optimizer with `shard_state`.
+// An example is included, in a namespace, and its `main` is a template that nobody calls. Two that take a
+// compiler longer are in recorded_large_examples.cpp, and the others a record refuses: stages, weights kept
+// in parts, or an optimizer with `shard_state`.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,11 +19,9 @@
 
 #include "../../examples/options.hpp"
 #include "../../examples/promise.hpp"
-#include "../search/same_price.hpp"
+#include "record_of.hpp"
 
 #include <meshtf/meshtf.hpp>
-
-#include <meshtf/search/search.hpp>
 
 #include "../catch.hpp"
 
@@ -44,20 +43,7 @@ namespace control_flow {
 
 namespace {
 
-using meshtf::Dimension;
-using meshtf::Layout;
-
-/// The record of `Program`, of which `D...` may be split. (The program is a parameter of the class: in a
-/// member of a class template clang 19 takes no constrained template for it.)
-template<template<Layout> class Program, Dimension... D>
-struct record_of {
-  /// Does it cost under each of `L...` what a dry run says?
-  template<class... L>
-  static consteval bool agrees_under() {
-    constexpr auto step = meshtf::record<Program, D...>();
-    return (meshtf::tests::same_price(meshtf::price<L>(step), meshtf::dry_run<Program, L>()) && ...);
-  }
-};
+using meshtf::tests::record_of;
 
 static_assert(
     record_of<getting_started::training, getting_started::batch, getting_started::hidden>::agrees_under<
