@@ -1,5 +1,5 @@
 // The layout fixture: runs a program under eleven layouts, some with sizes that do not divide, and compares
-// each run with one process. (A short run takes four or five of them for each file: see tried_here.)
+// each run with one process. (A short run takes two or three of them for each file: see tried_here.)
 //
 // A complete test of an operation:
 //
@@ -358,17 +358,15 @@ constexpr cost_summary promised_cost() {
 }
 
 /// The layouts under which the promised price is compared: a dry run takes the compiler nearly half of the
-/// time, so unless tests are long, a file has one or two of them: a dimension over two axes and unequal parts
-/// of the batch; 2x2 with two dimensions split and unequal parts of the others; or three axes.
+/// time, so unless tests are long, a file has one of them.
 template<class L>
 inline constexpr bool is_priced = true;
 #ifndef MESHTF_LONG_ZOO
-template<> inline constexpr bool is_priced<alone>        = false;
-template<> inline constexpr bool is_priced<data>         = false;
-template<> inline constexpr bool is_priced<model>        = false;
-template<> inline constexpr bool is_priced<spread>       = false;
-template<> inline constexpr bool is_priced<thirds>       = false;
-template<> inline constexpr bool is_priced<sparse_heads> = false;
+template<> inline constexpr bool is_priced<alone>  = false;
+template<> inline constexpr bool is_priced<data>   = false;
+template<> inline constexpr bool is_priced<model>  = false;
+template<> inline constexpr bool is_priced<thirds> = false;
+template<> inline constexpr bool is_priced<spread> = false;
 #endif
 
 template<Layout L, class F>
@@ -381,14 +379,14 @@ void check_under(F const& f, recorded_values const& truth, double tolerance) {
   }
 }
 
-/// Which layouts a translation unit tries: all of them in long runs. Otherwise one third, and the next files
-/// of tests have the others (tests/CMakeLists.txt). Each third has one process, a mesh of two axes, and
-/// unequal parts: of the batch, of the heads, or of both.
-enum class layouts_tried { all, first_third, second_third, last_third };
-#if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_THIRD
+/// Which layouts a translation unit tries: all of them in long runs. Otherwise one process and a sixth of the
+/// others, and the next files of tests have the rest (tests/CMakeLists.txt). Each sixth has a mesh of two
+/// axes or more, and over all of them each layout is tried by every sixth file.
+enum class layouts_tried { all, first, second, third, fourth, fifth, sixth };
+#if defined MESHTF_LONG_ZOO || !defined MESHTF_LAYOUT_SIXTH
 inline constexpr layouts_tried tried_here = layouts_tried::all;
 #else  // not inline: translation units differ
-constexpr layouts_tried tried_here = static_cast<layouts_tried>(MESHTF_LAYOUT_THIRD);
+constexpr layouts_tried tried_here = static_cast<layouts_tried>(MESHTF_LAYOUT_SIXTH);
 #endif
 
 /// f.operator()<L>() under the layouts of `Tried` that have as many processes as run this test.
@@ -409,28 +407,28 @@ void under_each_layout(F const& f) {
     default: break;
   }
 #endif
-  auto const under = [&]<Layout L, layouts_tried Third> {
-    if constexpr (Tried == Third || Tried == layouts_tried::all) f.template operator()<L>();
+  auto const under = [&]<Layout L, layouts_tried Sixth> {
+    if constexpr (Tried == Sixth || Tried == layouts_tried::all) f.template operator()<L>();
   };
   switch (boost::mpi::communicator{}.size()) {
     case 1: f.template operator()<alone>(); break;
     case 2:
-      under.template operator()<data, layouts_tried::first_third>();
-      under.template operator()<model, layouts_tried::second_third>();
+      under.template operator()<data, layouts_tried::first>();
+      under.template operator()<model, layouts_tried::second>();
       break;
-    case 3: under.template operator()<thirds, layouts_tried::last_third>(); break;
+    case 3: under.template operator()<thirds, layouts_tried::third>(); break;
     case 4:
-      under.template operator()<tall, layouts_tried::first_third>();
-      under.template operator()<mixed, layouts_tried::second_third>();
+      under.template operator()<tall, layouts_tried::fourth>();
+      under.template operator()<mixed, layouts_tried::fifth>();
       break;
-    case 6: under.template operator()<crossed, layouts_tried::second_third>(); break;
+    case 6: under.template operator()<crossed, layouts_tried::second>(); break;
     case 8:
-      under.template operator()<spread, layouts_tried::last_third>();
-      under.template operator()<solid, layouts_tried::last_third>();
+      under.template operator()<solid, layouts_tried::third>();
+      under.template operator()<spread, layouts_tried::sixth>();
       break;
     case 10:
-      under.template operator()<sparse_batch, layouts_tried::first_third>();
-      under.template operator()<sparse_heads, layouts_tried::last_third>();
+      under.template operator()<sparse_batch, layouts_tried::first>();
+      under.template operator()<sparse_heads, layouts_tried::sixth>();
       break;
     default:
       FAIL("the layout fixture has layouts of 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");

@@ -84,7 +84,7 @@ template<std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<I>() && ...);
 }
-static_assert(all_as_dry_runs(std::index_sequence<0, 1, 5, 10, 19>{}));
+static_assert(all_as_dry_runs(tests::some_of<ranked.size()>{}));
 
 // the type of a found layout pads what must be padded, and nothing else
 constexpr min_time flops_alone{.machine = {.flops_per_second        = 1e9,
