@@ -3,12 +3,15 @@
 //
 //   outlives CASE   static, outer, optimizer: a tensor, or an optimizer's state, outlives its mesh; thrown:
 //                   so it does while an exception passes, whose words
-//                   count; operands, product, rows, update: one on each of two meshes; none: all is well
+//                   count; handled: while one of another library passes, after an error that was handled,
+//                   whose words don't count; operands, product, rows, update: one on each of two meshes;
+//                   none: all is well
 //
 // outer:      meshtf: the process_mesh of line ends before what lives on it, 1 array (8 bytes) of tensors,
 // ...
 // operands:   meshtf: the operands of operator+ live on two meshes of one type: ...
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 
 #include <meshtf/meshtf.hpp>
@@ -47,8 +50,14 @@ void run(boost::mpi::communicator const& world, std::string_view which) {
   else inner.step(parameters(w));
 
   if (which == "static") static auto const kept = copy(x);
-  if (which == "outer" || which == "thrown") outer = copy(x);
+  if (which == "outer" || which == "thrown" || which == "handled") outer = copy(x);
   if (which == "thrown") throw meshtf::data_error("the text ends early");
+  if (which != "handled") return;
+  try {
+    throw meshtf::data_error("the text ends early");
+  } catch (meshtf::data_error const&) {
+  }
+  throw std::length_error{"too long"};
 }
 
 }  // namespace
@@ -60,5 +69,6 @@ int main(int argc, char** argv) {
     if (env.world().size() == 1) run<whole>(env.world(), which);
     else run<divided>(env.world(), which);
   } catch (meshtf::data_error const&) {  // of no use: what lives on where the mesh ends has ended the job
+  } catch (std::length_error const&) {
   }
 }

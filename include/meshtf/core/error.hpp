@@ -16,18 +16,28 @@ class error : public std::runtime_error {
 public:
   explicit error(std::string const& text, int exit_status = 70)
       : std::runtime_error{text}, status_{exit_status} {
-    latest() = {text, exit_status};
+    be_latest();
+  }
+  error(error const& other) noexcept : std::runtime_error{other}, status_{other.status_} {
+    if (latest().words == words()) ++latest().copies;
+  }
+  error& operator=(error const&) = default;
+  ~error() override {
+    if (latest().words == words() && --latest().copies == 0) latest().words = nullptr;
   }
 
   int exit_status() const noexcept { return status_; }
 
   struct record {
     std::string text;
-    int exit_status = 70;
+    int exit_status   = 70;
+    char const* words = nullptr;  // of the error while it lives: copies of it have the same ones
+    int copies        = 0;
   };
 
   /// The latest error made on this thread. A destructor that runs during unwinding can't see the exception,
-  /// and `environment` must name it there.
+  /// and `environment` must name it there. An error that has been handled is not that exception: so it is
+  /// known whether this one lives.
 #ifdef MESHTF_ARCHITECTURE
   static record& latest();
 #else
@@ -37,7 +47,12 @@ public:
   }
 #endif
 
+  /// An error that was made on another thread is about to be thrown on this one.
+  void be_latest() const { latest() = {words(), status_, words(), 1}; }
+
 private:
+  char const* words() const noexcept { return std::runtime_error::what(); }
+
   int status_;
 };
 

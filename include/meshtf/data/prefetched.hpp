@@ -151,7 +151,7 @@ MESHTF_DEFINE int slot_filler::wait() {
   try {
     std::rethrow_exception(caught);
   } catch (error const& e) {
-    error::latest() = {e.what(), e.exit_status()};  // it was made on the other thread
+    e.be_latest();  // it was made on the other thread
     throw;
   }
 }

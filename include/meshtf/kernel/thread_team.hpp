@@ -180,7 +180,7 @@ private:
     try {
       std::rethrow_exception(thrown);
     } catch (error const& e) {
-      error::latest() = {e.what(), e.exit_status()};
+      e.be_latest();
       throw;
     }
   }

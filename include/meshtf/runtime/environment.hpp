@@ -77,6 +77,10 @@ struct failure {
 
 failure failure_of(std::exception_ptr thrown);
 
+/// What is known of an exception while it passes a destructor, that of an object with this name: the words of
+/// an error of ours. Those of other exceptions are told to a handler, or to `std::terminate`, alone.
+failure failure_passing(std::string const& scope);
+
 /// Prints one line for the whole job and ends it.
 [[noreturn]] void end_job(failure const& mine);
 
@@ -176,6 +180,13 @@ MESHTF_DEFINE failure failure_of(std::exception_ptr thrown) {
   } catch (...) {
     return {"an exception that is no std::exception"};
   }
+}
+
+MESHTF_DEFINE failure failure_passing(std::string const& scope) {
+  auto const& latest = error::latest();
+  if (latest.words != nullptr) return {latest.text, latest.exit_status};
+  return {"an exception of another library left the scope of " + scope +
+          " for a handler outside: handle it inside of that scope, or nowhere, and it is named here"};
 }
 
 // <chrono> and <thread> would add a third of a second of compile time to every program that includes this.
@@ -332,10 +343,8 @@ MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_sett
 }
 
 MESHTF_DEFINE environment::~environment() {
-  if (std::uncaught_exceptions() > exceptions_ && world().size() > 1) {
-    auto const& [text, status] = error::latest();
-    detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
-  }
+  if (std::uncaught_exceptions() > exceptions_ && world().size() > 1)
+    detail::end_job(detail::failure_passing("meshtf::environment"));
   kernel::use_threads(1);
   {
     detail::waiting const here{"the writing of the trace"};

@@ -45,9 +45,8 @@ inline constexpr std::uintptr_t never_mapped = std::uintptr_t{1} << 55;
 [[noreturn]] MESHTF_DEFINE void end_with_arrays(std::string_view mesh, extent arrays, extent bytes) {
   try {
     if (std::uncaught_exceptions() > 0) {  // that exception is what must be reported
-      auto const& [text, status] = error::latest();
-      throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text,
-                  status);
+      auto const [text, status] = failure_passing("a process_mesh with arrays on it");
+      throw error(text, status);
     }
     throw software_error(
         "the process_mesh of " + std::string{mesh} + " ends before what lives on it, " +
