@@ -2,13 +2,16 @@
 """The program that trains and translates: translation_program.py MPIRUN PROGRAM FOLDER [TEXT [STEPS]] (examples/translation.cpp, built as tiny)
 
 Makes pairs of the documents, or takes those in TEXT if it is there, and a vocabulary by spm_train. Then: under data, model and mixed layouts the losses of
-STEPS steps (50 if not said) are equal; a training that was cut off goes on as if it had not been, on another number of processes too; it translates a file;
-and what is bad gets one line. Without spm_train: skipped (77).
+STEPS steps (50 if not said) are equal; a training that was cut off goes on as if it had not been, on another number of processes too, and so does one
+that was killed in its saves; it translates a file; and what is bad gets one line. Without spm_train: skipped (77).
 """
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 root = Path(__file__).resolve().parents[2]
@@ -99,6 +102,60 @@ def check_resumption():
         wrong.append(f"expected nothing more to train, got {done}")
 
 
+def ranks(saved):
+    """The processes of the job that saves there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:  # it has just ended
+            continue
+        if words[0] == str(program).encode() and str(saved).encode() in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+def committed(there):
+    return max((int(path.name[5:]) for path in there.glob("step-*") if path.name[5:].isdigit()), default=0)
+
+
+def killed_in_save(there, saved, command):
+    """What a job says whose processes are all killed while it saves in `there`, where a step is committed."""
+    job = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+    end = time.monotonic() + 60
+    while job.poll() is None and not (committed(there) and any(there.glob("step-*.tmp-*"))):
+        if time.monotonic() > end:
+            wrong.append(f"expected a save in {there} within 60 s, got none")
+            break
+        time.sleep(0.001)
+    for process in ranks(saved):
+        os.kill(process, signal.SIGKILL)
+    said = job.communicate()[0]
+    if job.returncode == 0 or not any(there.glob("step-*.tmp-*")):
+        wrong.append(f"expected to kill a training in its save in {there}, got status {job.returncode} and {sorted(there.glob('*'))}: {said}")
+    return said
+
+
+def check_killed_saves():
+    """The saves of a training are killed, one of what it goes on from and one of the best parameters, and the same command is given again."""
+    saved, whole_saved, steps = folder / "killed", folder / "not_killed", 4
+    options = ["--folder", text, "--vocabulary", folder / "one.model", "--steps", steps, "--pace", 1, "--every", 1, "--checkpoint"]
+    whole = losses(good("training", 2, *options, whole_saved))
+    for there in (saved, saved / "best"):
+        begun = committed(saved) + 1
+        said = killed_in_save(there, saved, [mpirun, 2, program, *options, saved])
+        if f"steps {begun} to {steps} of" not in said:
+            wrong.append(f"expected to go on with step {begun}, got {said}")
+    (folder / "one_sentence").write_text("The first sentence\n")
+    good("translating after two kills", 1, *options[:4], "--checkpoint", saved, "--translate", folder / "one_sentence", "--to", folder / "to")
+    begun = committed(saved) + 1
+    rest = losses(good("training after two kills", 2, *options, saved))
+    if not 1 < begun <= steps or rest != whole[begun - 1:]:
+        wrong.append(f"expected the losses from step {begun} on of {whole} after two kills, got {rest}")
+    if committed(saved / "best") != committed(whole_saved / "best") or any(saved.rglob("*.tmp-*")):
+        wrong.append(f"expected the best step {committed(whole_saved / 'best')} and nothing of the saves that were killed, got {sorted(saved.rglob('step-*'))}")
+
+
 def check_translation():
     vocabulary = ["--folder", text, "--vocabulary", folder / "one.model"]
     saved = ["--checkpoint", folder / "saved"]
@@ -151,6 +208,7 @@ def main():
     make_text()
     check_layouts()
     check_resumption()
+    check_killed_saves()
     check_translation()
     check_pairs()
     print("\n".join(wrong))
