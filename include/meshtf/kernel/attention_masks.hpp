@@ -25,7 +25,6 @@ class attention_masks : protected attention_rows<T, Arch> {
 protected:
   using rows_of::columns_;
   using rows_of::copy_row;
-  using rows_of::memories_;
   using rows_of::s_;
   using rows_of::take;
   using rows_of::width;
