@@ -46,6 +46,8 @@ void* operator new(std::size_t n) {
   if (memory == nullptr) throw std::bad_alloc{};
   return memory;
 }
+// libstdc++'s calls the one above, and that of the address sanitizer does not: libFuzzer itself uses it.
+void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return allocated(n); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
