@@ -8,21 +8,11 @@ processes=$1 program=$2
 here=$(cd "$(dirname "$0")" && pwd)
 planned=$("$processes" 1 "$program" | sed -n 's/^planned \([0-9]*\) MiB.*/\1/p')
 [ -n "$planned" ] || { echo "expected a plan that is right within a tenth"; exit 1; }
-if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then root=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
-elif [ -e /sys/fs/cgroup/cgroup.controllers ]; then root=/sys/fs/cgroup limit=memory.max
-else echo "skipped: no control groups"; exit 77
-fi
-group=$root/meshtf-test-$$
-mkdir "$group" 2>/dev/null || { echo "skipped: no control group may be made"; exit 77; }
-trap 'rmdir "$group"' EXIT
-[ -w "$group/$limit" ] || { echo "skipped: memory can't be limited"; exit 77; }
-within() {   # MIB COMMAND...
-  echo $(($1 << 20)) >"$group/$limit" || return 77
-  shift
-  bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
-}
-export -f within
-within $((planned + 200)) "$processes" 1 "$program" || { echo "expected status 0 with 200 MiB more than planned"; exit 1; }
-echo $(((planned * 3 / 4) << 20)) >"$group/$limit" || exit 77
+. "$here/memory_group.sh"
+make_group || { echo "skipped: no control group may be made"; exit 77; }
+trap remove_group EXIT
+limit_to $(((planned + 200) << 20)) || { echo "skipped: memory can't be limited"; exit 77; }
+bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$processes" 1 "$program" || { echo "expected status 0 with 200 MiB more than planned"; exit 1; }
+limit_to $(((planned * 3 / 4) << 20)) || exit 77
 # the launcher stays outside: it is to live
 "$here/expect.sh" 137 "got one killed by SIGKILL" 60 "$processes" 1 bash -c "echo \$\$ >$group/cgroup.procs && exec $program"
