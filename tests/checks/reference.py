@@ -134,7 +134,7 @@ def members(body, public):
             text = re.sub(r"requires requires\b[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", declaration)
             nested = re.match(r"(?:template<.*> )?(?:struct|class|enum class|enum) \w+", text)
             signature = signature_of(text)
-            signature = re.sub(r"(\)(?: const| noexcept)*)\s*:\s*\w+[({<].*", r"\1", signature)  # members that a constructor makes
+            signature = re.sub(r"(\)(?: const| noexcept)*)\s*:\s*[\w:]+(?:[({<].*|$)", r"\1", signature)  # members that a constructor makes
             signature = shortened(re.sub(r"\s+", " ", re.sub(r"\s*\{\}$", "", signature)).strip())
             unwanted = re.match(r"(friend|static_assert|using|explicit operator|~|operator=)", signature) or re.search(r"= (delete|default)$", signature)
             if public and shown and not unwanted and "deprecated" not in declaration and signature and not re.match(r"(?:template<.*> )?\w*~", signature) and (not nested or comment):
