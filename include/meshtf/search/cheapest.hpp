@@ -50,8 +50,11 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
   struct numbers;
   template<std::size_t I, std::size_t... N>
   struct numbers<I, std::index_sequence<N...>> : C::template chosen<plan<I>.values[N]>... {
-    /// That of the dry run. Nobody makes it who does not ask: to a compiler it is a large object.
-    static constexpr auto cost =
+    using cost_type =
+        decltype(typename Program::prices{}(std::type_identity<layout_of<I>>{}, plan<I>.values[N]...));
+    /// That of the dry run. Nobody makes it who does not ask: to a compiler it is a large object. With `auto`
+    /// as its type, g++ would make it to know that type.
+    static constexpr cost_type cost =
         typename Program::prices{}(std::type_identity<layout_of<I>>{}, plan<I>.values[N]...);
     static constexpr plan_outcome outcome = [] {
       auto const priced =
