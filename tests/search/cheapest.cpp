@@ -67,10 +67,11 @@ using program = detail::program_of<decltype(detail::records_program<training>),
 constexpr int budgets = 11;
 constexpr extent budget_number(int i, extent all) { return all * (1000 - 75 * i) / 1000; }
 
-/// The fastest plan with room for all, and then with 100 % to 25 % of its peak.
+/// The fastest plan with room for all, and then with 100 % to 25 % of its peak: one of eight, and alone.
 struct walk {
   detail::found_plan roomy{};
   std::array<detail::found_plans, budgets> found{};
+  std::array<detail::found_plans, budgets> alone{};
 };
 template<class... Coordinates>
 consteval walk walk_budgets() {
@@ -78,8 +79,10 @@ consteval walk walk_budgets() {
   detail::plan_search<program, grid, plan_space<split_dims, Coordinates...>, dims> search{with_fast_file};
   walk w;
   w.roomy = search.best(1 * GiB).plan[0];
-  for (int i = 0; i < budgets; ++i)
+  for (int i = 0; i < budgets; ++i) {
     w.found[static_cast<std::size_t>(i)] = search.best(budget_number(i, w.roomy.peak));
+    w.alone[static_cast<std::size_t>(i)] = search.best(budget_number(i, w.roomy.peak), 1);
+  }
   return w;
 }
 constexpr walk walked    = walk_budgets<again, away, micro>();
@@ -105,6 +108,20 @@ constexpr bool follows_the_budget(walk const& w) {
 static_assert(follows_the_budget(walked) && follows_the_budget(of_blocks));
 static_assert(walked.found[budgets - 1].count > 0 && of_blocks.found[budgets / 3].count > 0);
 
+// a search for the fastest plan alone finds the same one, and looks at fewer
+constexpr bool is_the_same(detail::found_plan const& a, detail::found_plan const& b) {
+  return a.over == b.over && a.values == b.values && a.seconds == b.seconds && a.peak == b.peak;
+}
+constexpr bool is_found_alone(walk const& w) {
+  for (std::size_t i = 0; i < budgets; ++i)
+    if ((w.found[i].count == 0) != (w.alone[i].count == 0) ||
+        !is_the_same(w.found[i].plan[0], w.alone[i].plan[0]) ||
+        !is_the_same(w.found[i].nearest, w.alone[i].nearest))
+      return false;
+  return true;
+}
+static_assert(is_found_alone(walked) && is_found_alone(of_blocks));
+
 // where nothing was found, not even a plan over the budget, no layout could be placed
 static_assert(!detail::found_plans{}.has_nearest && !accepted<no_layout_can_be_placed<space>>);
 
@@ -127,5 +144,12 @@ static_assert(plan::recomputed == last.values[0] && plan::spilled == last.values
 static_assert(fits<quarter_of_all>(dry_run<training, plan::layout>(plan::recomputed, plan::spilled,
                                                                    plan::micro_batches)));
 static_assert(std::same_as<plan::layout, layout<grid, split<batch, rows, cols>, split<quarter, rows, cols>>>);
+
+// its list, which another search makes, begins with it; of the next one a dry run would be made if that of
+// the first did not confirm it
+using plans = detail::plans_of<program, grid, budget<quarter_of_all, with_fast_file>, space>;
+static_assert(is_the_same(plan::ranked(0), last) && is_the_same(plans::plan<0>, last));
+static_assert(plan::size == walked.found[budgets - 1].count &&
+              (plan::size == 1 || is_the_same(plans::plan<1>, plan::ranked(1))));
 
 }  // namespace

@@ -19,9 +19,9 @@ struct no_layout_can_be_placed {};
 namespace detail {
 
 template<class Program, Mesh M, class Space, class Open, class Budget>
-consteval found_plans search_plans() {
+consteval found_plans search_plans(std::size_t wanted) {
   plan_search<Program, M, Space, Open> search{Budget::machine};
-  return search.best(Budget::bytes);
+  return search.best(Budget::bytes, wanted);
 }
 
 /// What the dry run of a plan says.
@@ -37,11 +37,19 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
   using space = plan_space<Candidates, C...>;
   using open  = typename plan_dims<Candidates, C...>::type;
 
-  static constexpr found_plans found = search_plans<Program, M, space, open, Budget>();
+  /// The fastest plan alone, which takes fewer prices than a list.
+  static constexpr found_plans fastest = search_plans<Program, M, space, open, Budget>(1);
+  static constexpr bool has_any        = fastest.count != 0;
+  /// All that are ranked. Nobody makes them who does not ask, as long as the dry run confirms the first.
+  static constexpr found_plans found = search_plans<Program, M, space, open, Budget>(found_plans::max_plans);
 
   /// The plan number `I`, or the nearest one if there are none.
   template<std::size_t I>
-  static constexpr found_plan plan = found.count == 0 ? found.nearest : found.plan[I];
+  static constexpr found_plan plan = [] {
+    if constexpr (!has_any) return fastest.nearest;
+    else if constexpr (I == 0) return fastest.plan[0];
+    else return found.plan[I];
+  }();
 
   template<std::size_t I>
   using layout_of = typename layout_from<M, open, plan<I>.over>::type;
@@ -62,8 +70,8 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
       return plan_outcome{priced.peak_bytes(), priced.time(Budget::machine).total()};
     }();
     using verdict =
-        std::conditional_t<found.count != 0, legal,
-                           std::conditional_t<!found.has_nearest, no_layout_can_be_placed<space>,
+        std::conditional_t<has_any, legal,
+                           std::conditional_t<!fastest.has_nearest, no_layout_can_be_placed<space>,
                                               no_plan_meets_budget<Budget::bytes, plan<I>.peak, layout_of<I>,
                                                                    plan<I>.values[N]...>>>;
   };
@@ -71,7 +79,7 @@ struct plans_of<Program, M, Budget, plan_space<Candidates, C...>> {
   /// The first plan from number `I` on that its dry run confirms.
   template<std::size_t I>
   static constexpr std::size_t confirmed() {
-    if constexpr (found.count == 0) return 0;
+    if constexpr (!has_any) return 0;
     else if constexpr (numbers<I>::outcome.peak <= Budget::bytes) return I;
     else {
       static_assert(I + 1 < found.count, "meshtf: no dry run confirms a plan whose record meets the budget");
@@ -98,7 +106,8 @@ public:
   /// Those of the dry run: bytes, and modelled seconds of a step.
   static constexpr extent peak    = cheapest_plan::outcome.peak;
   static constexpr double seconds = cheapest_plan::outcome.seconds;
-  /// How many of the fastest plans its list holds, at most eight.
+  /// How many of the fastest plans its list holds, at most eight. To ask for it, or for one of them, takes
+  /// another search.
   static constexpr std::size_t size = plans::found.count;
   static constexpr detail::found_plan const& ranked(std::size_t i) { return plans::found.plan[i]; }
 };
@@ -114,12 +123,13 @@ public:
 ///     training<plan::layout> step{m, plan::recomputed, plan::micro_batches};
 ///
 /// `Program<L>{machine, numbers...}` takes the numbers of the coordinates in their order; other numbers than
-/// those of `micro_batches_of` it need not take. For each layout the search takes the least number of
-/// recomputed blocks that fits, and that of spilled ones, by halving: each further block takes time, and no
-/// memory. Both together are looked at where they may be faster. Prices are those of records, which count
-/// the last of several micro-batches for all but the first; the first of the eight fastest plans whose dry
-/// run meets the budget is the plan, and `cost` is that dry run. So asking for less never takes less time,
-/// and the peak never exceeds the budget.
+/// those of `micro_batches_of` it need not take. For each layout that may be the fastest the search takes the
+/// least number of recomputed blocks that fits, and that of spilled ones, where a line between the peaks of
+/// none and all meets the budget, and by halving: each further block takes time, and no memory. Both together
+/// are looked at where they may be faster. Prices are those of records, which count the last of several
+/// micro-batches for all but the first; the first of the eight fastest plans whose dry run meets the budget
+/// is the plan, and `cost` is that dry run. The other seven are looked for only where that of the first does
+/// not. So asking for less never takes less time, and the peak never exceeds the budget.
 ///
 /// Errors: `no_plan_meets_budget`, which names the plan with the least peak of the space;
 /// `no_layout_can_be_placed`. Sources: Chen et al. (2016) for recomputation; Zheng et al., Alpa (2022), for

@@ -165,11 +165,12 @@ public:
     for (prices* p : prices_) delete p;
   }
 
-  /// The fastest plans whose peak is at most `budget` bytes; if there are none, the plan with the least peak.
-  /// The first is the fastest of all. The others are one for each layout and each position of the coordinates
-  /// that are not monotone, and what was met on the way.
-  consteval found_plans best(extent budget) {
-    found_plans found;
+  /// The `wanted` fastest plans whose peak is at most `budget` bytes; if there are none, the plan with the
+  /// least peak. The first is the fastest of all. The others are one for each layout and each position of the
+  /// coordinates that are not monotone, and what was met on the way. The fewer are wanted, the fewer prices
+  /// the search takes.
+  consteval found_plans best(extent budget, std::size_t wanted = found_plans::max_plans) {
+    found_plans found{.wanted = wanted};
     plan_position at{};
     do look_along_inner_lines(at, budget, found);
     while (next(at));
@@ -292,9 +293,13 @@ private:
       place const p{at, &first, first.order[i]};
       if (!found.may_be_first(p.min_seconds())) return;
       if (peak(p, 0, 0) <= budget) continue;
-      if (last_outer == 0 || !found.may_be_first(seconds(p, 1, 0))) continue;
+      if (last_outer == 0) continue;
+      // first what excludes most, then what makes another record
+      bool const inner_fits = peak(p, 0, last_inner) <= budget;
+      if (inner_fits && !found.may_be_first(seconds(p, 1, 0))) continue;
       bool const outer_fits = peak(p, last_outer, 0) <= budget;
-      if (!outer_fits && peak(p, 0, last_inner) > budget) continue;
+      if (!outer_fits && !inner_fits) continue;
+      if (!inner_fits && !found.may_be_first(seconds(p, 1, 0))) continue;
       int const step = outer_fits ? min_step(p, {0, 0, last_outer, true}, budget) : last_outer + 1;
       if (step <= last_outer) found.note(plan_at(p, step, 0));
       for (int k = 1; k < step && k <= last_outer && found.may_be_first(seconds(p, k, 0)); ++k)
@@ -326,7 +331,8 @@ private:
     constexpr int of_inner(int k) const { return is_outer ? other : k; }
   };
   /// The least step whose peak is at most `bytes`, where that of the last is. Records that there are say
-  /// first where it can be.
+  /// first where it can be. In equal blocks peaks fall along a line, so the first step that is looked at is
+  /// the one where this line meets the budget, and the next is the one before it.
   consteval int min_step(place const& p, line const& of, extent bytes) {
     int low  = of.first + 1;
     int high = of.last;
@@ -335,12 +341,21 @@ private:
         if (peak(p, of.of_outer(k), of.of_inner(k)) <= bytes) high = k;
         else low = k + 1;
       }
+    int guess = low < high ? step_on_line(p, of, bytes) : high;
     while (low < high) {
-      int const middle = low + (high - low) / 2;
+      int const middle = low <= guess && guess < high ? guess : low + (high - low) / 2;
       if (peak(p, of.of_outer(middle), of.of_inner(middle)) <= bytes) high = middle;
       else low = middle + 1;
+      guess = middle == guess ? guess - 1 : of.first;
     }
     return high;
+  }
+  /// The least step that would meet `bytes` if peaks fell along a line from the first to the last.
+  consteval int step_on_line(place const& p, line const& of, extent bytes) {
+    extent const first = peak(p, of.of_outer(of.first), of.of_inner(of.first));
+    extent const last  = peak(p, of.of_outer(of.last), of.of_inner(of.last));
+    if (first <= last) return of.first;
+    return of.last - static_cast<int>((bytes - last) * (of.last - of.first) / (first - last));
   }
 
   machine_model machine_;

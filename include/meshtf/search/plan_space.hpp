@@ -110,17 +110,18 @@ struct found_plan {
 struct found_plans {
   static constexpr std::size_t max_plans = 8;
 
+  std::size_t wanted = max_plans;  // so many are the fastest of all; others are what was met on the way
   std::array<found_plan, max_plans> plan{};
   std::size_t count = 0;
   found_plan nearest{};  // if there are none: the one that needs least memory
   bool has_nearest = false;
 
   constexpr bool is_full() const { return count == max_plans; }
-  /// Whether a plan that takes this time or more is too slow to be among them.
+  /// Whether a plan that takes this time or more is too slow to be among those wanted. Of plans that take as
+  /// long, the one that needs less memory is better.
   constexpr bool excludes(double seconds) const {
-    return is_full() && seconds >= plan[max_plans - 1].seconds;
+    return count >= wanted && seconds > plan[wanted - 1].seconds;
   }
-
   /// Whether a plan that takes this time may be the fastest.
   constexpr bool may_be_first(double seconds) const { return count == 0 || seconds < plan[0].seconds; }
 
