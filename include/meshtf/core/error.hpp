@@ -18,13 +18,15 @@ public:
       : std::runtime_error{text}, status_{exit_status} {
     be_latest();
   }
-  error(error const& other) noexcept : std::runtime_error{other}, status_{other.status_} {
-    if (latest().words == words()) ++latest().copies;
+  error(error const& other) noexcept : std::runtime_error{other}, status_{other.status_} { other.copied(); }
+  error& operator=(error const& other) noexcept {
+    other.copied();
+    dropped();
+    std::runtime_error::operator=(other);
+    status_ = other.status_;
+    return *this;
   }
-  error& operator=(error const&) = default;
-  ~error() override {
-    if (latest().words == words() && --latest().copies == 0) latest().words = nullptr;
-  }
+  ~error() override { dropped(); }
 
   int exit_status() const noexcept { return status_; }
 
@@ -52,6 +54,12 @@ public:
 
 private:
   char const* words() const noexcept { return std::runtime_error::what(); }
+  void copied() const noexcept {
+    if (latest().words == words()) ++latest().copies;
+  }
+  void dropped() const noexcept {
+    if (latest().words == words() && --latest().copies == 0) latest().words = nullptr;
+  }
 
   int status_;
 };
