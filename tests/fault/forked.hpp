@@ -106,8 +106,10 @@ template<class F>
     f();
   } catch (...) {
     auto const failure = meshtf::detail::failure_of(std::current_exception());
-    mine.status        = failure.exit_status;
     std::snprintf(mine.text, sizeof mine.text, "%s", failure.text.c_str());
+    // the status last: where another process fails, this one may be killed at any time
+    std::atomic_signal_fence(std::memory_order_release);
+    mine.status = failure.exit_status;
   }
   std::fflush(stderr);
   std::_Exit(mine.status);

@@ -261,7 +261,7 @@ private:
       if (!is_new && !is_old) throw meshtf::software_error{"loaded step " + std::to_string(newest)};
       if (is_saved && !is_new) throw meshtf::software_error{"saved, but it is not there"};
     });
-    return status == 0 ? "" : forked::said();
+    return status == 0 ? "" : "status " + std::to_string(status) + ", " + forked::said();
   }
 
   std::string folder_;
