@@ -1,5 +1,6 @@
 // The flops of a model with experts are those of one without, to 2 %, where an expert is as wide as in
 // examples/translation.cpp: four fifths of a feed-forward layer. The gate counts too.
+// test: long
 #include <meshtf/planning.hpp>
 
 #include <meshtf/nn/experts_in_blocks.hpp>

@@ -1,5 +1,6 @@
 // If it compiles, it passes: two stacks of blocks that grow together, an encoder and a decoder, priced from
 // one, two and three blocks each.
+// test: long
 #include "../../examples/paper_models.hpp"
 
 namespace {

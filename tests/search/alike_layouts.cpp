@@ -1,5 +1,6 @@
 // If it compiles, it passes: a ranking holds each layout that can be placed once, in order, also where some
 // axes are alike, others are not, and some join nodes.
+// test: long
 #include <tuple>
 
 #include <meshtf/planning.hpp>

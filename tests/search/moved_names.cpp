@@ -1,5 +1,6 @@
 // If it compiles, it passes: a rename under which elements move is recorded without a layout, and priced as
 // in dry runs.
+// test: long
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 

@@ -1,5 +1,6 @@
 // If it compiles, it passes: rename, split_dim and merge_dims are recorded without a layout where nothing
 // moves, and priced as dry runs.
+// test: long
 #include <utility>
 
 #include <meshtf/planning.hpp>
