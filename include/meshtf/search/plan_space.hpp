@@ -110,7 +110,7 @@ struct found_plan {
 struct found_plans {
   static constexpr std::size_t max_plans = 8;
 
-  std::size_t wanted = max_plans;  // so many are the fastest of all; others are what was met on the way
+  std::size_t wanted = max_plans;  // the first `wanted` are the fastest of all, the rest were met on the way
   std::array<found_plan, max_plans> plan{};
   std::size_t count = 0;
   found_plan nearest{};  // if there are none: the one that needs least memory
