@@ -93,14 +93,18 @@ TEST_CASE("bits do not depend on the number of stages, of micro-batches, or on t
   switch (communicator{}.size()) {
     case 1: check<1, 1, 1, 4>(); break;
     case 2:
+#ifdef MESHTF_LONG_ZOO
       check<2, 1, 1, 1>();
-      check<2, 1, 1, 4>();
       check<2, 1, 1, 8>();
+#endif
+      check<2, 1, 1, 4>();
       check<2, 1, 1, 4, gpipe>();
       break;
     case 4:
+#ifdef MESHTF_LONG_ZOO
       check<4, 1, 1, 1>();
       check<4, 1, 1, 4>();
+#endif
       check<4, 1, 1, 8>();
       check<4, 1, 1, 4, one_forward_one_backward, true>();
       check<2, 2, 1, 4>();

@@ -132,8 +132,8 @@ TEST_CASE("the losses of packed pairs have the bits of one stage") {
     case 2:
 #ifdef MESHTF_LONG_ZOO
       check<piped<2>, nn::sinusoids>();
-#endif
       check<piped<2>, nn::learned_positions>();
+#endif
       break;
     case 4:
       check<piped<4>, nn::sinusoids>();  // the second and third stage have blocks of the decoder only
