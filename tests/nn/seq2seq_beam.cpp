@@ -1,6 +1,6 @@
 // Beam search: steps are those of whole passes, hypotheses those of a search by hand, of an enumeration and
 // of every layout; no key is sent. Drawn ids are among the likeliest of whole passes, and those of every
-// layout.
+// layout. (Short runs find and draw under two of them, and count prices under two.)
 // test: processes 1 4
 #include <algorithm>
 #include <cmath>
