@@ -118,8 +118,8 @@ TEST_CASE("a path that is a FIFO or a folder is not replaced by a file", "[1]") 
   CHECK(std::filesystem::is_fifo(fifo));
   adam opt;
   CHECK_THROWS_WITH(save(n.list(), opt, {.step = 1}, fifo, as_file),
-                    Catch::Matchers::Contains("to be a folder of checkpoints, got: Not a directory"));
-  CHECK_THROWS_WITH(load(n.list(), fifo), Catch::Matchers::Contains("got something that is not a file"));
+                    Catch::Contains("to be a folder of checkpoints, got: Not a directory"));
+  CHECK_THROWS_WITH(load(n.list(), fifo), Catch::Contains("got something that is not a file"));
 }
 
 TEST_CASE("numbers that no optimizer has are refused, and nothing is loaded", "[1]") {

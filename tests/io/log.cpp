@@ -511,7 +511,7 @@ TEST_CASE("names and texts that are no UTF-8 are escaped") {
 
 TEST_CASE("a log is refused where there is another one, or something else, on all processes") {
   files::folder const here;
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   {
     meshtf::log_to log{here.path()};
     log.scalar("loss", 1, 5);
@@ -534,7 +534,7 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
 TEST_CASE("a log knows its training by the checkpoint, and refuses another one, which changes nothing") {
   files::folder const here;
   boost::mpi::communicator const world;
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   using alone = on<1, 1>;
   meshtf::process_mesh<alone::grid> m{MPI_COMM_SELF};
   auto w                 = made<alone::replicated, batch>(m);
