@@ -125,11 +125,13 @@ inline constexpr auto lane_numbers = [] {
 template<class Lanes, class T>
 struct first_lanes {
   static typename Lanes::batch load(T const* from, extent n) {
+    if constexpr (Lanes::width == 1) return Lanes::load(from);
     std::array<T, Lanes::width> padded;
     std::fill(std::copy_n(from, n, padded.begin()), padded.end(), *from);
     return Lanes::load(padded.data());
   }
   static void store(typename Lanes::batch const& x, T* to, extent n) {
+    if constexpr (Lanes::width == 1) return Lanes::store(x, to);
     std::array<T, Lanes::width> padded;
     Lanes::store(x, padded.data());
     std::copy_n(padded.begin(), n, to);
