@@ -84,17 +84,17 @@ TEST_CASE("a repeated step takes no new block after its first turns") {
 
 TEST_CASE("what is freed is used for other sizes") {
   pool p;
-  constexpr std::size_t MiB = 1 << 20;
-  void* const wide          = p.allocate(64 * MiB);
-  p.deallocate(wide, 64 * MiB);
+  constexpr std::size_t mebibyte = 1 << 20;
+  void* const wide               = p.allocate(64 * mebibyte);
+  p.deallocate(wide, 64 * mebibyte);
   std::size_t const held = p.reserved_bytes();
 
   std::vector<void*> narrow;
-  for (int k = 0; k < 60; ++k) narrow.push_back(p.allocate(MiB));
+  for (int k = 0; k < 60; ++k) narrow.push_back(p.allocate(mebibyte));
   CHECK(p.reserved_bytes() == held);
-  for (std::size_t k = 0; k < 60; k += 2) p.deallocate(narrow[k], MiB);
-  for (std::size_t k = 1; k < 60; k += 2) p.deallocate(narrow[k], MiB);
-  CHECK(p.allocate(64 * MiB) == wide);
+  for (std::size_t k = 0; k < 60; k += 2) p.deallocate(narrow[k], mebibyte);
+  for (std::size_t k = 1; k < 60; k += 2) p.deallocate(narrow[k], mebibyte);
+  CHECK(p.allocate(64 * mebibyte) == wide);
   CHECK(p.reserved_bytes() == held);
 }
 
@@ -107,16 +107,16 @@ TEST_CASE("little more is taken than was asked for") {
 
 TEST_CASE("a large piece lies across what were blocks of their own") {
   pool p;
-  constexpr std::size_t MiB = 1 << 20;
+  constexpr std::size_t mebibyte = 1 << 20;
   std::vector<void*> pieces;
-  for (int k = 0; k < 40; ++k) pieces.push_back(p.allocate(2 * MiB));
+  for (int k = 0; k < 40; ++k) pieces.push_back(p.allocate(2 * mebibyte));
   std::size_t const held = p.reserved_bytes();
   REQUIRE(p.blocks() > 4);
-  for (void* start : pieces) p.deallocate(start, 2 * MiB);
-  void* const wide = p.allocate(79 * MiB);
-  std::memset(wide, 1, 79 * MiB);
+  for (void* start : pieces) p.deallocate(start, 2 * mebibyte);
+  void* const wide = p.allocate(79 * mebibyte);
+  std::memset(wide, 1, 79 * mebibyte);
   CHECK(p.reserved_bytes() == held);
-  p.deallocate(wide, 79 * MiB);
+  p.deallocate(wide, 79 * mebibyte);
 }
 
 TEST_CASE("nothing is a size too") {
