@@ -36,6 +36,7 @@ void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
   return ++count, std::malloc(std::max(bytes, std::size_t{1}));
 }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return counted(bytes, alignment); }
 void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept {
   return ++count, std::malloc(std::max(bytes, std::size_t{1}));
 }
@@ -45,3 +46,5 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
