@@ -66,10 +66,12 @@ struct spilled_part_of : spilled_part {
 /// Before a part works, forward or backward, its weights are waited for, and those of the part that followed
 /// it the last time begin to be read; after it they are dropped. Those that `backward(loss, opt, list)` has
 /// updated meanwhile are written instead. So a step reads them twice and writes them once, and the memory
-/// holds those of two parts forward and of three backward. Results have the bits of `model(x)`. Weights that
-/// something else reads or updates come back by themselves, and leave when their part is called again. Arrays
-/// of less than 64 KiB stay (`spill_from`). A dry run promises peak and `bytes_spilled()`; its first step
-/// does not know the order, so it reads nothing ahead.
+/// holds those of two parts forward and of three backward. With `accumulate<M>(m, f, opt, list)` each
+/// micro-batch reads them twice, and the last one writes them. Under a layout with stages, a part is in the
+/// file of its own stage. Results have the bits of `model(x)`. Weights that something else reads or updates
+/// come back by themselves, and leave when their part is called again. Arrays of less than 64 KiB stay
+/// (`spill_from`). A dry run promises peak and `bytes_spilled()`; its first step does not know the order, so
+/// it reads nothing ahead.
 ///
 /// What the tape keeps stays in memory: `spill` that, or `recompute`, around the call. The state of the
 /// optimizer leaves by `spill_state`. The parts must live, and not move, as long as this object.
@@ -98,6 +100,7 @@ public:
   template<class Model>
   constexpr void send_away(Model& model) {
     expect_layout();
+    if (machine_.idles()) return;  // another stage has it
     forward_.send_away(part(model).forward);
   }
 
@@ -105,6 +108,7 @@ public:
   template<class Model, class... X>
   constexpr auto operator()(Model& model, X const&... x) {
     expect_layout();
+    if (machine_.idles()) return std::as_const(model)(x...);
     bool const keeps        = machine_.records_gradients() && machine_.keeps_tape();
     bool const again        = keeps && machine_.recomputes();  // its backward pass follows at once
     detail::spilled_part& p = part(model);
