@@ -136,6 +136,19 @@ auto outcome(process_mesh<typename L::mesh_type>& m, weights where) {
   return all;
 }
 
+// One stage takes as long as without stages, where it waits for the file and where it does not.
+template<class L>
+constexpr auto price = dry_run<L>(steps<double, double, weights::in_file>{});
+constexpr bool is_near(double a, double b) { return a < 1.001 * b && b < 1.001 * a; }
+constexpr machine_model slow_file{.file_bytes_per_second = 1e6};
+static_assert(is_near(price<piped<1, 1>>.time().total(), price<one_process>.time().total()));
+static_assert(is_near(price<piped<1, 1>>.time(slow_file).total(),
+                      price<one_process>.time(slow_file).total()));
+static_assert(price<piped<1, 1>>.time(slow_file).waited() > 0);
+// ... and two stages wait for the one with most bytes
+static_assert(is_near(price<piped<2, 1>>.time(slow_file).total(),
+                      static_cast<double>(price<piped<2, 1>>.bytes_spilled()) / 1e6));
+
 template<weights Where, Layout L, class T = double, class E = T>
 void check(std::string_view name) {
   INFO(name);

@@ -251,12 +251,13 @@ public:
   constexpr bool has_changing_block() const { return has_changing_block_; }
   constexpr void begin_pass(bool backward, int micro_batch) {
     machine_base<ledger<M>, M>::begin_pass(backward, micro_batch);
-    passes_.note(
-        {backward, micro_batch, cost_->flops(), cost_->elementwise_bytes(), cost_->collectives().size()});
+    passes_.note({backward, micro_batch, cost_->flops(), cost_->elementwise_bytes(), cost_->bytes_spilled(),
+                  cost_->collectives().size()});
   }
   constexpr void end_passes() {
     machine_base<ledger<M>, M>::end_passes();
-    passes_.note({false, -1, cost_->flops(), cost_->elementwise_bytes(), cost_->collectives().size()});
+    passes_.note({false, -1, cost_->flops(), cost_->elementwise_bytes(), cost_->bytes_spilled(),
+                  cost_->collectives().size()});
   }
   /// What had been noted when each pass began.
   constexpr stage_passes const& passes() const { return passes_; }

@@ -15,6 +15,7 @@ struct pass_begin {
   int micro_batch          = -1;
   extent flops             = 0;
   extent elementwise_bytes = 0;
+  extent bytes_spilled     = 0;
   std::size_t calls        = 0;
 
   friend constexpr bool operator==(pass_begin const&, pass_begin const&) = default;

@@ -18,8 +18,11 @@ struct staged_time {
   std::array<double, std::size_t{K}> busy{};  // of each stage, within the passes
   double passes = 0;                          // from the first pass to the end of the last one of any stage
   double others = 0;                          // what comes before and after: of the longest stage
+  double file   = 0;  // of arrays that leave for a file or come back: of the stage that has most
 
-  constexpr double total() const { return passes + others; }
+  /// What the file takes longer than all else: as `modelled_time::waited`.
+  constexpr double waited() const { return file > passes + others ? file - passes - others : 0; }
+  constexpr double total() const { return passes + others + waited(); }
   /// The share of the stages' time in which they wait.
   constexpr double bubble() const {
     double work = 0;
@@ -53,7 +56,8 @@ public:
   /// collectives, and not before what it needs has come from the neighbouring stage. A message takes its time
   /// on the link and none of its sender; one of more than `machine.eager_limit` takes it from when its
   /// receiver waits. Before and after the passes, the longest of all stages counts. Sums of `early_sums` go
-  /// on while a stage computes its last backward pass.
+  /// on while a stage computes its last backward pass. Arrays that leave for a file or come back are copied
+  /// where the stage asks for it; the file takes its time during the whole step.
   constexpr staged_time<K> time(machine_model const& machine = {}) const {
     staged_time<K> t;
     std::array<std::size_t, std::size_t{K}> at{};
@@ -73,9 +77,11 @@ public:
       after         = std::max(
           after, seconds_between(
                      k, passes(k).count == 0 ? pass_begin{} : passes(k)[at[static_cast<std::size_t>(k)] - 1],
-                     {false, -1, c.flops(), c.elementwise_bytes(), c.collectives().size()}, machine));
+                     {false, -1, c.flops(), c.elementwise_bytes(), c.bytes_spilled(), c.collectives().size()},
+                     machine));
     }
     t.others += after;
+    t.file = static_cast<double>(bytes_spilled()) / machine.file_bytes_per_second;
     return t;
   }
 
@@ -126,9 +132,10 @@ private:
   /// What a stage does between two moments, but for sending to other stages.
   constexpr double seconds_between(int k, pass_begin const& from, pass_begin const& to,
                                    machine_model const& machine) const {
-    double seconds =
-        static_cast<double>(to.flops - from.flops) / machine.flops_per_second +
-        static_cast<double>(to.elementwise_bytes - from.elementwise_bytes) / machine.memory_bytes_per_second;
+    double seconds = static_cast<double>(to.flops - from.flops) / machine.flops_per_second +
+                     static_cast<double>(to.elementwise_bytes - from.elementwise_bytes +
+                                         2 * (to.bytes_spilled - from.bytes_spilled)) /
+                         machine.memory_bytes_per_second;
     for (std::size_t i = from.calls; i < to.calls; ++i)
       if (auto const& c = stage(k).collectives()[i]; c.kind != collective::hand_on)
         seconds += cost<M>::seconds_of(c, machine);
