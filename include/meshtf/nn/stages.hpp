@@ -173,8 +173,17 @@ constexpr bool are_alike(X const& x, X const& y) {
   else return x.needs_gradient() == y.needs_gradient();
 }
 
+template<class X>
+constexpr bool all_need_gradient(X const& x) {
+  if constexpr (requires { x.values(); })
+    return std::apply([](auto const&... each) { return (all_need_gradient(each) && ...); }, x.values());
+  else if constexpr (requires { x.owed(); }) return all_need_gradient(x.local_terms());
+  else return x.needs_gradient();
+}
+
 /// call(x), a block on its stage. If it returns what it takes, a dry run leaves it out where the machine
-/// idles: nothing would be noted, but the price of each stage would take the blocks of all.
+/// idles: nothing would be noted, but the price of each stage would take the blocks of all. The first one,
+/// whose results need gradients though its data do not, is called on every stage.
 template<Layout L, class X, class Call>
 constexpr auto called_on_stage(X const& x, Call const& call) {
   if constexpr (!is_staged<L> || !is_dry<L>) {
@@ -183,6 +192,7 @@ constexpr auto called_on_stage(X const& x, Call const& call) {
     return call(x);
   } else {
     auto& m = machine_of(x);
+    if (m.records_gradients() && !all_need_gradient(x)) return call(x);
     if (m.idles() && m.leaves_out_idle_blocks()) return x;
     auto z = call(x);
     if (!m.idles() && !are_alike(x, z)) m.note_changing_block();

@@ -108,7 +108,9 @@ public:
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     rewind();
-    list.for_each([this](auto& w) { this->make_arrays(w); });
+    list.for_each([this](auto& w) {
+      if (detail::needs_arrays(w)) this->make_arrays(w);
+    });
   }
 
   /// From now on these parameters are stepped so; they don't decay in any case.

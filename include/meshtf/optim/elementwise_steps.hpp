@@ -69,6 +69,7 @@ public:
     states_.rewind();
     detail::spilled_states turns;
     list.for_each([&, this](auto& w) {
+      if (!detail::needs_arrays(w)) return;
       this->make_arrays(w);
       if (spill_state) this->send_away(w, turns);
     });

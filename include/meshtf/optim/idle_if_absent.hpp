@@ -45,6 +45,15 @@ constexpr auto idle_if_absent(parameter<T, L, D...> const& w) {
   }
 }
 
+/// Whether `prepare` has something to do for `w`. Arrays of another stage's parameter are named in
+/// checkpoints and have no elements; a dry run, which has no checkpoint, leaves them out.
+template<class T, class L, class... D>
+constexpr bool needs_arrays(parameter<T, L, D...> const& w) {
+  if constexpr (is_staged<L> && !machine<L>::computes)
+    return w.machine().stage() >= 0 || !w.handle()->is_absent();  // while a stage works, it is refused
+  else return true;
+}
+
 /// Makes what an optimizer keeps of the parameters of other stages, so that each stage lists the same arrays
 /// in a checkpoint. They have no elements here.
 template<class Optimizer, class List>
