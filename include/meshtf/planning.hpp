@@ -57,6 +57,8 @@
 
 #include <meshtf/ops/pointwise/fused.hpp>
 
+#include <meshtf/price/dry_run.hpp>
+
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/explain/explain_schedule.hpp>
 #include <meshtf/explain/explain_svg.hpp>
@@ -88,7 +90,6 @@
 #include <meshtf/price/cost_difference.hpp>
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
-#include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/price/no_processes.hpp>
 #include <meshtf/price/repeat.hpp>

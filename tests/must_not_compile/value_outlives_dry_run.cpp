@@ -1,4 +1,4 @@
-// error: values_outlive_the_dry_run
+// error: dry_run<training, mixed>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,6 +1,8 @@
 // dry_run: the price of a program, found by running it in the compiler.
 #pragma once
 
+#include <type_traits>
+
 #include <meshtf/price/ledger.hpp>
 #include <meshtf/price/staged_cost.hpp>
 
@@ -135,12 +137,37 @@ constexpr priced price_step(threads t, int stage, bool leaves_out, cost<typename
   return {m.live_bytes(), m.has_changing_block()};
 }
 
+/// The price of a program, and how many bytes are alive after it.
+template<class Cost>
+struct priced_program {
+  Cost cost;
+  extent left;
+};
 template<template<Layout> class Program, Layout L, class... A>
-constexpr auto price_stages(threads t, A... arguments) {
-  return price_each_stage<L>([&](int k, bool leaves_out, auto& c, stage_passes& passes) {
-    return price_step<Program, L>(t, k, leaves_out, c, passes, arguments...);
-  });
+constexpr auto price_program(threads t, A... arguments) {
+  if constexpr (is_staged<L>) {
+    auto const price = [&](int k, bool leaves_out, auto& c, stage_passes& passes) {
+      return price_step<Program, L>(t, k, leaves_out, c, passes, arguments...);
+    };
+    return priced_program<decltype(price_each_stage<L>(price))>{price_each_stage<L>(price), 0};
+  } else {
+    priced_program<cost<typename L::mesh_type>> all{};
+    stage_passes none;
+    all.left = price_step<Program, L>(t, 0, false, all.cost, none, arguments...).left;
+    return all;
+  }
 }
+
+/// clang evaluates a call of a consteval function twice where it initialises a variable that is no template,
+/// as `constexpr auto cost = dry_run<training, L>();` in a file. So there the price initialises a template;
+/// if it is no constant, that is said of the template alone.
+#ifdef __clang__
+inline constexpr bool evaluates_twice = true;
+#else
+inline constexpr bool evaluates_twice = false;
+#endif
+template<template<Layout> class Program, Layout L>
+inline constexpr auto price_of_program = price_program<Program, L>(threads{});
 
 }  // namespace detail
 
@@ -149,27 +176,24 @@ constexpr auto price_stages(threads t, A... arguments) {
 /// collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(A... arguments) {
-  if constexpr (is_staged<L>) {
-    return detail::price_stages<Program, L>(threads{}, arguments...);
+  if constexpr (detail::evaluates_twice && sizeof...(A) == 0) {
+    using price = decltype(detail::price_of_program<Program, L>.cost);  // made before it is looked at
+    if constexpr (requires {
+                    typename std::integral_constant<extent, detail::price_of_program<Program, L>.left>;
+                  })
+      return detail::price_of_program<Program, L>.cost;
+    else return price{};
   } else {
-    cost<typename L::mesh_type> step;
-    stage_passes none;
-    auto priced = detail::price_step<Program, L>(threads{}, 0, false, step, none, arguments...);
+    auto priced = detail::price_program<Program, L>(threads{}, arguments...);
     if (priced.left != 0) detail::values_outlive_the_dry_run();
-    return step;
+    return priced.cost;
   }
 }
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(threads t, A... arguments) {
-  if constexpr (is_staged<L>) {
-    return detail::price_stages<Program, L>(t, arguments...);
-  } else {
-    cost<typename L::mesh_type> step;
-    stage_passes none;
-    auto priced = detail::price_step<Program, L>(t, 0, false, step, none, arguments...);
-    if (priced.left != 0) detail::values_outlive_the_dry_run();
-    return step;
-  }
+  auto priced = detail::price_program<Program, L>(t, arguments...);
+  if (priced.left != 0) detail::values_outlive_the_dry_run();
+  return priced.cost;
 }
 
 /// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has

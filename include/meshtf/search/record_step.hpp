@@ -1,6 +1,9 @@
 // The record of a program's step.
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
 #include <meshtf/search/recorder.hpp>
 
 namespace meshtf {
@@ -10,7 +13,7 @@ namespace detail {
 
 /// The record of a program's step. If `counts_alike`, what one micro-batch notes is counted for others.
 template<template<Layout> class Program, Dimension... D, class... A>
-consteval auto record_of(bool counts_alike, A... arguments) {
+constexpr auto record_of(bool counts_alike, A... arguments) {
   using open = dry<undecided_layout<D...>>;
   recorder<D...> m;
   step_record<D...> step;
@@ -27,6 +30,8 @@ consteval auto record_of(bool counts_alike, A... arguments) {
   if (!m.nothing_lives()) values_outlive_the_dry_run();
   return step;
 }
+template<template<Layout> class Program, Dimension... D>
+inline constexpr auto record_of_program = record_of<Program, D...>(false);
 
 }  // namespace detail
 
@@ -36,7 +41,17 @@ consteval auto record_of(bool counts_alike, A... arguments) {
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 template<template<Layout> class Program, Dimension... D, class... A>
 consteval auto record(A... arguments) {
-  return detail::record_of<Program, D...>(false, arguments...);
+  if constexpr (detail::evaluates_twice && sizeof...(A) == 0) {  // as dry_run
+    using made = std::remove_const_t<decltype(detail::record_of_program<Program, D...>)>;
+    if constexpr (requires {
+                    typename std::integral_constant<std::size_t,
+                                                    detail::record_of_program<Program, D...>.call_count>;
+                  })
+      return detail::record_of_program<Program, D...>;
+    else return made{};
+  } else {
+    return detail::record_of<Program, D...>(false, arguments...);
+  }
 }
 
 }  // namespace v0
