@@ -90,7 +90,8 @@ constexpr auto price_each_stage(Price const& price) {
 /// -fconstexpr-steps=100000000 (the CMake target does).
 ///
 /// `threads{n}` after `f` (or before the constructor's arguments) prices a process with n threads: it needs
-/// scratch memory for each.
+/// scratch memory for each. Where the price takes long, write the program as a class (below): clang evaluates
+/// `constexpr auto cost = dry_run<L>(f);` in a file twice.
 template<Layout L, class F>
 consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
