@@ -26,6 +26,7 @@
 #include <meshtf/runtime/waiting.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -169,7 +170,7 @@ MESHTF_DEFINE std::vector<std::string> gathered_texts(boost::mpi::communicator c
                                                       std::string text) {
   text.resize((text.size() + 3) / 4 * 4, ' ');
   std::vector<std::int32_t> words(text.size() / 4);
-  std::memcpy(words.data(), text.data(), text.size());
+  std::copy(text.begin(), text.end(), reinterpret_cast<char*>(words.data()));
   auto const mine = static_cast<std::int64_t>(words.size());
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(world.size()));
   meshtf::all_gather(world, &mine, 1, sizes.data());

@@ -13,9 +13,9 @@
 #include <meshtf/runtime/collectives.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -58,7 +58,7 @@ MESHTF_DEFINE void tell_text(boost::mpi::communicator const& world, std::string&
   auto bytes = static_cast<std::int64_t>(text.size());
   meshtf::broadcast(world, &bytes, 1, 0);
   std::vector<std::int32_t> words((static_cast<std::size_t>(bytes) + 3) / 4);
-  if (world.rank() == 0) std::memcpy(words.data(), text.data(), text.size());
+  if (world.rank() == 0) std::copy(text.begin(), text.end(), reinterpret_cast<char*>(words.data()));
   meshtf::broadcast(world, words.data(), static_cast<extent>(words.size()), 0);
   text.assign(reinterpret_cast<char const*>(words.data()), static_cast<std::size_t>(bytes));
 }
