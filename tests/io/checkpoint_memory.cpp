@@ -20,10 +20,13 @@ constexpr checkpoint_options as_file{.in_parts = false};
 /// The bytes of the largest block that `new` has given since it was set to 0.
 std::atomic<std::size_t> largest_block = 0;
 
-void* noted(std::size_t n) {
+void* noted_or_null(std::size_t n) noexcept {
   for (auto seen = largest_block.load(); seen < n && !largest_block.compare_exchange_weak(seen, n);) {
   }
-  if (void* const p = std::malloc(n == 0 ? 1 : n)) return p;
+  return std::malloc(n == 0 ? 1 : n);
+}
+void* noted(std::size_t n) {
+  if (void* const p = noted_or_null(n)) return p;
   throw std::bad_alloc{};
 }
 
@@ -51,6 +54,8 @@ struct net {
 
 void* operator new(std::size_t n) { return noted(n); }
 void* operator new[](std::size_t n) { return noted(n); }
+void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return noted_or_null(n); }
+void* operator new[](std::size_t n, std::nothrow_t const&) noexcept { return noted_or_null(n); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
