@@ -55,9 +55,10 @@ protected:
     return p;
   }
 
+  /// Of a gradient that nobody wants there is no array.
   template<class P>
   positions<P> part(P* all, std::size_t operand, std::array<extent, max_arrays> const& offset) const {
-    return {all + offset[operand], s_.position[operand], s_.element[operand]};
+    return {all == nullptr ? nullptr : all + offset[operand], s_.position[operand], s_.element[operand]};
   }
 
   /// Prefetches a row, to read or to write: the processor does not predict rows that lie apart.
