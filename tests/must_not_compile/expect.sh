@@ -30,9 +30,15 @@ mapfile -t words < <(sed -n '/^\/\/ error: /!q;s/^\/\/ error: //p' "$file")
 most=$(sed -n 's/^\/\/ errors: \([0-9]*\), since .*/\1/p' "$file")
 quotes=$(dirname "$0")/errors.py
 
+# Newer compilers than g++ 12 quote each line of a call, and say that a static_assert is not constant before they say why: neither counts.
+counted() {
+  if [[ $1 != *clang* && $("$1" -dumpversion) != 12* ]]; then grep -v '^ *[0-9]* | \|error: non-constant condition for static assertion$'; else cat; fi
+}
+
 # What is wrong with what the compiler said; nothing if all is as expected.
 problem() {
-  local lines=$1 compiler=$2
+  local compiler=$2 lines
+  lines=$(counted "$compiler" <<<"$1")
   [ ${#words[@]} -gt 0 ] || { echo "its first line must be '// error: WORDS'"; return; }
   [ $status -ne 0 ] || { echo "it must not compile, but it does"; return; }
   for expected in "${words[@]}"; do
@@ -43,7 +49,7 @@ problem() {
   first=$(grep -m1 'error:' <<<"$said")
   local message=error:${first#*error:}
   [ ${#message} -le 200 ] || { echo "its first error has ${#message} characters, expected at most 200"; return; }
-  errors=$(grep -c 'error:' <<<"$said")
+  errors=$(counted "$compiler" <<<"$said" | grep -c 'error:')
   [ "$errors" -le "${most:-1}" ] || { echo "the compiler says $errors errors, expected ${most:-1}"; return; }
   [ "$(wc -l <<<"$lines")" -le "$3" ] || { echo "the compiler says $(wc -l <<<"$lines") lines, expected at most $3"; return; }
   if [ "$(dirname "$file")" -ef "$(dirname "$0")" ] && command -v python3 >/dev/null; then
