@@ -16,7 +16,8 @@ grep -qF "set(PACKAGE_VERSION \"$version\")" "$work/made/share/cmake/meshtf/mesh
   echo "include/meshtf/version.hpp says $version, the project() of CMakeLists.txt something else: make them equal"
   exit 1
 }
-if grep -rF -e "$root" -e "$work" "$work/made"; then
+# a path of its own, not a part of one: a tree may lie in /meshtf
+if grep -rP "(^|[\s\"'=:;(]|-[IL])(\Q$root\E|\Q$work\E)(?![\w-])" "$work/made"; then
   echo "these installed files name a folder of the machine that made them"
   exit 1
 fi
