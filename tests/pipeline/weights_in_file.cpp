@@ -6,38 +6,30 @@
 #include <vector>
 
 #include "on_stages.hpp"
+#include "program.hpp"
 
 namespace {
 
 using namespace pipelines;
+using quarter = part<4>;
 
-struct batch : dim<24> {};
-struct quarter : dim<6> {};
 struct in : dim<96> {};
-struct hidden : dim<161> {};
+struct uneven : dim<161> {};
 
-template<int K>
-struct stages : axis<K> {};
-template<int R>
-struct rows : axis<R> {};
-template<int C>
-struct cols : axis<C> {};
-template<int K, int R, int C>
-struct grid : mesh<stages<K>, rows<R>, cols<C>> {};
-/// The processes of a stage share each micro-batch, or have parts of `hidden` that are not equal.
+/// The processes of a stage share each micro-batch, or have parts of `uneven` that are not equal.
 template<int K, int R, int C = 1>
-struct piped : layout<grid<K, R, C>, staged<stages<K>>, split<batch, rows<R>>, split<quarter, rows<R>>,
-                      padded<hidden, cols<C>>> {};
+struct on_stages : layout<grid<K, R, C>, staged<stages<K>>, split<batch, rows<R>>, split<quarter, rows<R>>,
+                          padded<uneven, cols<C>>> {};
 template<int R, int C>
 struct together
-    : layout<grid<1, R, C>, split<batch, rows<R>>, split<quarter, rows<R>>, padded<hidden, cols<C>>> {};
+    : layout<grid<1, R, C>, split<batch, rows<R>>, split<quarter, rows<R>>, padded<uneven, cols<C>>> {};
 
 template<Layout L, class T>
-struct block {
-  nn::linear<T, L, in, hidden> up;
-  nn::linear<T, L, hidden, in> down;
+struct residual_block {
+  nn::linear<T, L, in, uneven> up;
+  nn::linear<T, L, uneven, in> down;
 
-  constexpr block(machine<L>& m, std::uint64_t seed)
+  constexpr residual_block(machine<L>& m, std::uint64_t seed)
       : up{m, normal{seed, 0.2}}, down{m, normal{seed + 1, 0.2}} {}
   template<class X>
   constexpr auto operator()(X const& x) const {
@@ -51,16 +43,16 @@ enum class weights { in_memory, in_file, in_file_recomputed };
 /// Steps of four micro-batches, the last of which updates the parameters in its backward pass. Weights have
 /// elements T, activations E.
 template<Layout L, class T, class E>
-struct training {
+struct file_training {
   static constexpr int depth = 4;
 
   machine<L>* m;
   weights where;
-  std::vector<block<L, T>> net;
+  std::vector<residual_block<L, T>> net;
   adamw opt{0.05};
   weights_in_file<machine<L>> file;
 
-  constexpr training(machine<L>& on, weights w) : m{&on}, where{w}, file{on} {
+  constexpr file_training(machine<L>& on, weights w) : m{&on}, where{w}, file{on} {
     on.spill_from(1);
     opt.spill_state = where != weights::in_memory;
     net.reserve(depth);
@@ -88,7 +80,7 @@ struct training {
   }
 
 private:
-  constexpr auto called(block<L, T>& b, tensor<E, L, quarter, in> const& x) {
+  constexpr auto called(residual_block<L, T>& b, tensor<E, L, quarter, in> const& x) {
     using result         = tensor<E, L, quarter, in>;
     auto const from_file = [this, &b](auto const& y) { return file(b, y); };
     switch (where) {
@@ -104,7 +96,7 @@ template<class T, class E, weights Where, int Steps = 3>
 struct steps {
   template<Layout L>
   constexpr void operator()(machine<L>& m) const {
-    training<L, T, E> t{m, Where};
+    file_training<L, T, E> t{m, Where};
     for (int i = 0; i < Steps; ++i) auto const loss = t.step();
   }
 };
@@ -115,14 +107,14 @@ using one_process = together<1, 1>;
 template<int Steps>
 inline constexpr extent spilled =
     dry_run<one_process>(steps<double, double, weights::in_file, Steps>{}).bytes_spilled();
-inline constexpr extent bytes_of_weights = training<one_process, double, double>::depth *
+inline constexpr extent bytes_of_weights = file_training<one_process, double, double>::depth *
                                            extent{sizeof(double)} *
-                                           (2 * in::size * hidden::size + in::size + hidden::size);
+                                           (2 * in::size * uneven::size + in::size + uneven::size);
 static_assert(spilled<3> - spilled<2> == (2 * 4 + 1 + 2 * 2) * bytes_of_weights);
 
 template<class T, class E, Layout L>
 auto outcome(process_mesh<typename L::mesh_type>& m, weights where) {
-  training<L, T, E> t{m, where};
+  file_training<L, T, E> t{m, where};
   std::vector<T> all;
   for (int i = 0; i < 3; ++i) {
     auto const loss = t.step();
@@ -141,13 +133,13 @@ template<class L>
 constexpr auto price = dry_run<L>(steps<double, double, weights::in_file>{});
 constexpr bool is_near(double a, double b) { return a < 1.001 * b && b < 1.001 * a; }
 constexpr machine_model slow_file{.file_bytes_per_second = 1e6};
-static_assert(is_near(price<piped<1, 1>>.time().total(), price<one_process>.time().total()));
-static_assert(is_near(price<piped<1, 1>>.time(slow_file).total(),
+static_assert(is_near(price<on_stages<1, 1>>.time().total(), price<one_process>.time().total()));
+static_assert(is_near(price<on_stages<1, 1>>.time(slow_file).total(),
                       price<one_process>.time(slow_file).total()));
-static_assert(price<piped<1, 1>>.time(slow_file).waited() > 0);
+static_assert(price<on_stages<1, 1>>.time(slow_file).waited() > 0);
 // ... and two stages wait for the one with most bytes
-static_assert(is_near(price<piped<2, 1>>.time(slow_file).total(),
-                      static_cast<double>(price<piped<2, 1>>.bytes_spilled()) / 1e6));
+static_assert(is_near(price<on_stages<2, 1>>.time(slow_file).total(),
+                      static_cast<double>(price<on_stages<2, 1>>.bytes_spilled()) / 1e6));
 
 template<weights Where, Layout L, class T = double, class E = T>
 void check(std::string_view name) {
@@ -174,15 +166,15 @@ TEST_CASE("weights in the file have the bits of weights in memory in micro-batch
   switch (communicator{}.size()) {
     case 1:
       check<weights::in_file, one_process>("micro-batches");
-      check<weights::in_file, piped<1, 1>, float, bfloat16>("one stage, mixed precision");
+      check<weights::in_file, on_stages<1, 1>, float, bfloat16>("one stage, mixed precision");
       break;
     case 2:
-      check<weights::in_file, piped<2, 1>>("two stages");
-      check<weights::in_file_recomputed, piped<2, 1>>("two stages, recomputed");
+      check<weights::in_file, on_stages<2, 1>>("two stages");
+      check<weights::in_file_recomputed, on_stages<2, 1>>("two stages, recomputed");
       break;
     case 4:
       check<weights::in_file, together<2, 2>>("padded");
-      check<weights::in_file, piped<2, 1, 2>, float, bfloat16>("two stages, padded, mixed precision");
+      check<weights::in_file, on_stages<2, 1, 2>, float, bfloat16>("two stages, padded, mixed precision");
       break;
     default: break;
   }
