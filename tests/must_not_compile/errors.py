@@ -103,8 +103,10 @@ def verdicts():
     return found
 
 
-def expected_words(source):
-    return re.findall(r"^// error: (.*)$", source, re.M)
+def expected_words(source, compiler=None):
+    """Those of all compilers, and of this one."""
+    own = [] if compiler is None else re.findall(rf"^// {'clang' if 'clang' in compiler else re.escape('g++')}: (.*)$", source, re.M)
+    return re.findall(r"^// error: (.*)$", source, re.M) + own
 
 
 def halves(source):
@@ -275,11 +277,11 @@ def write(gcc=None, clang=None, *chosen):
     if gcc is not None:
         files = [f for f in files if f.name in chosen] if chosen else files
         versions = [subprocess.run([c, "--version"], capture_output=True, text=True).stdout.splitlines()[0] for c in (gcc, clang)]
-        jobs = [(c, f, tuple(expected_words(f.read_text()))) for f in files for c in (gcc, clang)]
+        jobs = [(c, f, tuple(expected_words(f.read_text(), c))) for f in files for c in (gcc, clang)]
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:   # they are remembered
             for job, (_, missing) in zip(jobs, pool.map(lambda job: words_of(*job), jobs)):
                 problems.extend(f"{job[1].name}: {job[0]} does not say: {w}" for w in missing)
-        said = {f: {name: words_of(c, f, tuple(expected_words(f.read_text())))[0] for name, c in (("g++", gcc), ("clang", clang))} for f in files}
+        said = {f: {name: words_of(c, f, tuple(expected_words(f.read_text(), c)))[0] for name, c in (("g++", gcc), ("clang", clang))} for f in files}
         words = {**words, **said} if chosen else said
     check_words(words)
     texts = made(words, versions)
@@ -325,7 +327,7 @@ def compare(file, compiler):
     if major_version(version) != major_version(written_with()[name == "clang"]):
         return
     written = quoted(file, pages().values()).get(name, [])
-    said = excerpt(sys.stdin.read(), expected_words(file.read_text()))
+    said = excerpt(sys.stdin.read(), expected_words(file.read_text(), name))
     if not said:
         sys.exit(f"nothing that {name} said of {file.name} would be quoted")
     if written != said:

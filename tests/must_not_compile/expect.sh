@@ -1,7 +1,8 @@
 #!/bin/bash
 # Passes if the compiler refuses a file in the words on the file's first lines: expect.sh FILE [--precompiled FLAG... --] COMPILER [FLAG...]
 #
-# The file begins with lines "// error: WORDS"; all of them must be in the output. Who reads the message has little patience: its first line
+# The file begins with lines "// error: WORDS"; all of them must be in the output, and those of lines "// g++: WORDS" and "// clang: WORDS" in that of
+# one compiler. Who reads the message has little patience: its first line
 # that says "error:" has at most 200 characters, and all of it at most 15 lines. None is excepted.
 #
 # The first error is the only one: nothing else is said of what follows from it. A file where that cannot be says so: "// errors: NUMBER, since ...".
@@ -41,7 +42,10 @@ problem() {
   lines=$(counted "$compiler" <<<"$1")
   [ ${#words[@]} -gt 0 ] || { echo "its first line must be '// error: WORDS'"; return; }
   [ $status -ne 0 ] || { echo "it must not compile, but it does"; return; }
-  for expected in "${words[@]}"; do
+  local name=g++ own
+  [[ $compiler != *clang* ]] || name=clang
+  mapfile -t own < <(sed -n "s|^// $name: ||p" "$file")
+  for expected in "${words[@]}" "${own[@]}"; do
     [[ $said == *"$expected"* ]] || { echo "expected the words: $expected"; return; }
   done
   # Paths are as long as the place where the sources lie, so they do not count.

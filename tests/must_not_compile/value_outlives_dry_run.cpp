@@ -1,4 +1,6 @@
 // error: dry_run<training, mixed>
+// g++: values_outlive_the_dry_run
+// clang: was not deallocated
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
