@@ -95,4 +95,38 @@ static_assert(is_price_of_all<2, true>());
 // the first block takes what has no gradient
 static_assert(is_price_of_all<0, false>());
 
+/// Returns what it takes.
+template<Layout L>
+struct same_block {
+  nn::linear<float, L, model, hidden> up;
+  nn::linear<float, L, hidden, model> down;
+
+  constexpr explicit same_block(machine<L>& m) : up{m, normal{1, 0.1}}, down{m, normal{2, 0.1}} {}
+  constexpr auto operator()(tensor<float, L, part, model> const& x) const { return x + down(relu(up(x))); }
+  constexpr auto parameters() { return meshtf::parameters(up, down); }
+};
+/// The results of the first block need gradients, its data do not.
+template<Layout L>
+struct training_on_data {
+  nn::stack<same_block<L>, 4> blocks;
+  tensor<float, L, batch, model> data;
+  machine<L>* m;
+
+  constexpr explicit training_on_data(machine<L>& on) : blocks{on}, data{on}, m{&on} {}
+  constexpr auto step() {
+    return accumulate<4>(
+        *m, [this](extent i) { return mean(square(blocks(micro_batch<batch, part>(data, i)))); });
+  }
+};
+template<int Stage>
+constexpr bool leaves_out_blocks() {
+  cost<grid> c;
+  cost<grid> all;
+  stage_passes passes;
+  auto const priced = detail::price_step<training_on_data, piped>(threads{}, Stage, true, c, passes);
+  detail::price_step<training_on_data, piped>(threads{}, Stage, false, all, passes);
+  return !priced.has_changing_block && c == all;
+}
+static_assert(leaves_out_blocks<0>() && leaves_out_blocks<1>() && leaves_out_blocks<3>());
+
 }  // namespace
