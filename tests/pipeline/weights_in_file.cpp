@@ -174,6 +174,7 @@ TEST_CASE("weights in the file have the bits of weights in memory in micro-batch
       break;
     case 4:
       check<weights::in_file, together<2, 2>>("padded");
+      check<weights::in_file, on_stages<2, 2>>("two stages of two processes each");
       check<weights::in_file, on_stages<2, 1, 2>, float, bfloat16>("two stages, padded, mixed precision");
       break;
     default: break;
