@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <meshtf/runtime/pool.hpp>
 
@@ -134,4 +137,49 @@ TEST_CASE("a size that no machine has is refused with its number") {
   pool p;
   CHECK_THROWS_WITH(p.allocate(std::size_t{1} << 60), Catch::Contains("1152921504606846976 bytes"));
   CHECK(p.allocate(100) != nullptr);
+}
+
+namespace {
+
+/// Bytes of this process in memory.
+std::size_t resident() {
+  std::size_t whole = 0;
+  std::size_t pages = 0;
+  REQUIRE(std::ifstream{"/proc/self/statm"} >> whole >> pages);
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("pages of gaps between arrays are returned to a system that is short of memory") {
+  constexpr std::size_t mebibyte = 1 << 20;
+  constexpr std::size_t most     = 64 * mebibyte;
+  bool const returns             = GENERATE(true, false);
+  pool p;
+  std::size_t const before = resident();
+  std::vector<held> all;
+  auto const take = [&](std::size_t bytes) {
+    all.push_back(
+        {static_cast<unsigned char*>(p.allocate(bytes)), bytes, static_cast<unsigned char>(all.size() + 1)});
+    std::memset(all.back().start, all.back().mark, bytes);
+  };
+  for (int k = 0; k < 60; ++k) take(mebibyte);
+  if (returns) p.return_pages();
+  for (int k = 0; k < 60; k += 2) p.deallocate(all[static_cast<std::size_t>(k)].start, mebibyte);
+  for (int k = 0; k < 10; ++k) take(3 * mebibyte);  // of which none fits into a gap
+  for (std::size_t k = 0; k < all.size(); ++k) CHECK((is_intact(all[k]) || (k < 60 && k % 2 == 0)));
+
+  CHECK(p.reserved_bytes() > 88 * mebibyte);
+  std::size_t const grown = resident() - before;
+  if (returns) {
+    CHECK(p.resident_bytes() < most + most / 10);
+    CHECK(grown < most + most / 8);
+  } else {
+    CHECK(p.resident_bytes() == p.reserved_bytes());
+    CHECK(grown > 80 * mebibyte);
+  }
+  for (int k = 0; k < 25; ++k) take(mebibyte);  // into the gaps, whose pages come back
+  for (std::size_t k = 60; k < all.size(); ++k) CHECK(is_intact(all[k]));
+  if (returns) CHECK(p.resident_bytes() < 92 * mebibyte);
+  CHECK(p.resident_bytes() <= p.reserved_bytes());
 }

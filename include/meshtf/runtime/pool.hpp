@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -56,6 +57,11 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byte
 /// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level
 /// segregated fit with 64 sizes per power of two; free neighbours are merged. So rounding wastes at most an
 /// eighth of a small piece and a 64th of a large one.
+///
+/// What lies free between arrays of many sizes can be half as much again as they. A program that is short of
+/// memory calls `return_pages`: from then on the system gets the pages of free pieces whenever those in
+/// memory would be more than a tenth above the most that was in use.
+///
 /// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
 class pool {
 public:
@@ -95,10 +101,20 @@ public:
 
   std::size_t reserved_bytes() const noexcept { return reserved_; }
 
+  /// Of those, what has pages in memory, give or take a page for each free piece.
+  std::size_t resident_bytes() const noexcept { return reserved_ - absent_; }
+
+  /// From now on pages of free pieces are returned, at a fault for each when they are used again: for
+  /// programs that write arrays to a file since memory is short.
+  void return_pages() noexcept {
+    if (!std::exchange(returns_pages_, true)) return_free_pages();
+  }
+
 private:
   static constexpr std::size_t unit        = 64;
   static constexpr std::size_t small_limit = 16 << 10;
   static constexpr std::size_t slab_bytes  = (64 << 10) - unit;
+  static constexpr std::size_t page        = 4 << 10;
   static constexpr std::size_t huge_page   = 2 << 20;
 
   struct link {
@@ -113,11 +129,12 @@ private:
 
   /// The header of every large piece, free or not. A block ends with a piece of size 0 that is never free.
   struct alignas(unit) piece {
-    std::size_t bytes;  // including this header
-    piece* before;      // its neighbour in memory; null at the start of a block
-    piece* previous;    // in its free list
-    piece* next;
-    bool free;
+    std::size_t bytes  = 0;        // including this header
+    piece* before      = nullptr;  // its neighbour in memory; null at the start of a block
+    piece* previous    = nullptr;  // in its free list
+    piece* next        = nullptr;
+    std::size_t absent = 0;  // bytes without pages in memory; 0 if it is not free
+    bool free          = false;
 
     piece* after() { return reinterpret_cast<piece*>(reinterpret_cast<std::byte*>(this) + bytes); }
     void* content() { return this + 1; }
@@ -155,6 +172,7 @@ private:
   /// `q` follows `p` in memory, and neither is in a list.
   static void join(piece* p, piece* q) noexcept {
     p->bytes += q->bytes;
+    p->absent += q->absent;
     p->after()->before = p;
     detail::poison(q, sizeof(piece));
   }
@@ -192,6 +210,11 @@ private:
 
   void cut_slab(std::size_t c);
 
+  /// Returns pages of free pieces, of the largest ones first, until few enough are in memory.
+  void return_free_pages() noexcept;
+  /// The same with pages of `each` bytes.
+  void return_free_pages(std::size_t each) noexcept;
+
   /// A block is at least a 64th of the memory taken so far, so that few blocks are taken, but at most 256 MiB
   /// unless more is asked for, so that little is wasted. If the system can, it lies directly below the newest
   /// one and becomes a part of it: pieces of memory that the program no longer needs then merge across both,
@@ -216,6 +239,10 @@ private:
   block* blocks_        = nullptr;
   int block_count_      = 0;
   std::size_t reserved_ = 0;
+  std::size_t in_use_   = 0;  // of large pieces
+  std::size_t most_     = 0;  // that was ever in use
+  std::size_t absent_   = 0;  // of reserved memory, what has no pages
+  bool returns_pages_   = false;
 };
 
 #if MESHTF_DEFINES_RUNTIME
@@ -245,10 +272,17 @@ MESHTF_DEFINE void* pool::allocate_large(std::size_t bytes) {
     p->bytes       = rest;
     piece* const q = p->after();
     detail::unpoison(q, sizeof(piece));
-    *q                 = {.bytes = whole, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+    *q                 = {.bytes = whole, .before = p, .absent = std::min(p->absent, whole)};
     q->after()->before = q;
+    p->absent -= q->absent;
     enter_list(p);
     p = q;
+  }
+  in_use_ += p->bytes;
+  most_ = std::max(most_, in_use_);
+  if (p->absent != 0) {
+    absent_ -= std::exchange(p->absent, 0);  // it will be written
+    return_free_pages();
   }
   detail::unpoison(p->content(), bytes);
   return p->content();
@@ -256,6 +290,7 @@ MESHTF_DEFINE void* pool::allocate_large(std::size_t bytes) {
 
 MESHTF_DEFINE void pool::deallocate_large(void* content) noexcept {
   piece* p = static_cast<piece*>(content) - 1;
+  in_use_ -= p->bytes;
   detail::poison(content, p->bytes - sizeof(piece));
   if (piece* const q = p->after(); q->free) {
     leave_list(q);
@@ -267,6 +302,27 @@ MESHTF_DEFINE void pool::deallocate_large(void* content) noexcept {
     p = q;
   }
   enter_list(p);
+}
+
+MESHTF_DEFINE void pool::return_free_pages() noexcept {
+  return_free_pages(huge_page);  // one fault brings 2 MiB back
+  return_free_pages(page);
+}
+
+MESHTF_DEFINE void pool::return_free_pages(std::size_t each) noexcept {
+  std::size_t const allowed = most_ + most_ / 10;
+  for (std::size_t c = large_.size(); c-- > 0 && resident_bytes() > allowed;) {
+    for (piece* p = large_[c]; p != nullptr && resident_bytes() > allowed; p = p->next) {
+      auto const content = reinterpret_cast<std::uintptr_t>(p->content());
+      auto const start   = (content + each - 1) / each * each;
+      auto const end     = reinterpret_cast<std::uintptr_t>(p->after()) / each * each;
+      if (end <= start || end - start <= p->absent) continue;
+      // MPI libraries that register memory with a network watch this call, as they do munmap
+      if (madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED) != 0) return;
+      absent_ += end - start - p->absent;
+      p->absent = end - start;
+    }
+  }
 }
 
 MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
@@ -294,20 +350,21 @@ MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
   madvise(start, bytes, MADV_HUGEPAGE);
 #endif
   // the first touch is slow: done once here, not in a step
-  for (std::size_t position = 0; position < bytes; position += 4096) start[position] = std::byte{0};
+  for (std::size_t position = 0; position < bytes && !returns_pages_; position += page) {
+    start[position] = std::byte{0};
+  }
 
   block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
   piece* const next =
       reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
-  if (!below)
-    ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  if (!below) ::new (next) piece{};
   blocks_ = ::new (start) block{above.next, start, bytes + above.bytes};
   ++block_count_;
   reserved_ += bytes;
 
   auto const usable = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
-  auto* const p     = ::new (start + unit)
-      piece{.bytes = usable, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  auto* const p     = ::new (start + unit) piece{.bytes = usable, .absent = returns_pages_ ? usable : 0};
+  absent_ += p->absent;
   next->before = p;
   detail::poison(p->content(), p->bytes - sizeof(piece));
   if (next->free) {

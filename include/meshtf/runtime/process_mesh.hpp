@@ -158,6 +158,7 @@ public:
 
   void write_out(void const* x, extent bytes, detail::file_place& p) {
     this->note_spilled(bytes);
+    pool_.return_pages();  // who writes arrays to a file is short of memory
     spilled_.write(x, bytes, p, this->along(joining_axes<M> & ~this->stages_over()));
   }
   void read_back(void* x, extent bytes, detail::file_place& p) {
