@@ -62,9 +62,8 @@ constexpr priced price_function(F const& f, threads t, int stage, bool leaves_ou
 
 /// price(k, leaves_out, cost, passes) of each stage. Blocks of other stages are left out, unless one changes
 /// more than elements on its own stage: then the others must call it too.
-template<Layout L, class Price>
-constexpr auto price_each_stage(Price const& price) {
-  staged_cost<typename L::mesh_type, stage_count<L>> all;
+template<Layout L, class Price, class Cost>
+constexpr void price_each_stage(Price const& price, Cost& all) {
   bool leaves_out = stage_count<L> > 1;
   for (int k = 0; k < stage_count<L>; ++k) {
     priced const p = price(k, leaves_out, all.stage(k), all.passes(k));
@@ -75,7 +74,6 @@ constexpr auto price_each_stage(Price const& price) {
     all        = {};
     k          = -1;
   }
-  return all;
 }
 
 }  // namespace detail
@@ -97,9 +95,12 @@ consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
   if constexpr (is_staged<L> && is_template) {
-    return detail::price_each_stage<L>([&](int k, bool leaves_out, auto& c, stage_passes& passes) {
+    auto const price = [&](int k, bool leaves_out, auto& c, stage_passes& passes) {
       return detail::price_function<L>(f, t, k, leaves_out, c, passes);
-    });
+    };
+    staged_cost<typename L::mesh_type, stage_count<L>> all;
+    detail::price_each_stage<L>(price, all);
+    return all;
   } else {
     cost<typename L::mesh_type> all;
     ledger<typename L::mesh_type> m{t, all};
@@ -138,11 +139,16 @@ constexpr priced price_step(threads t, int stage, bool leaves_out, cost<typename
   return {m.live_bytes(), m.has_changing_block()};
 }
 
-/// The price of a program, and how many bytes are alive after it.
+/// The price of a program, and how many bytes are alive after it. Its constructor makes it by `fill(cost)`,
+/// which returns those bytes: in constant evaluation, a local variable that a function returns is copied, and
+/// a cost has tens of thousands of numbers, that of a pipeline as many for each stage.
 template<class Cost>
 struct priced_program {
   Cost cost;
   extent left;
+
+  template<class Fill>
+  constexpr explicit priced_program(Fill const& fill) : cost{}, left{fill(cost)} {}
 };
 template<template<Layout> class Program, Layout L, class... A>
 constexpr auto price_program(threads t, A... arguments) {
@@ -150,12 +156,15 @@ constexpr auto price_program(threads t, A... arguments) {
     auto const price = [&](int k, bool leaves_out, auto& c, stage_passes& passes) {
       return price_step<Program, L>(t, k, leaves_out, c, passes, arguments...);
     };
-    return priced_program<decltype(price_each_stage<L>(price))>{price_each_stage<L>(price), 0};
+    return priced_program<staged_cost<typename L::mesh_type, stage_count<L>>>{[&](auto& all) {
+      price_each_stage<L>(price, all);
+      return extent{0};
+    }};
   } else {
-    priced_program<cost<typename L::mesh_type>> all{};
-    stage_passes none;
-    all.left = price_step<Program, L>(t, 0, false, all.cost, none, arguments...).left;
-    return all;
+    return priced_program<cost<typename L::mesh_type>>{[&](auto& all) {
+      stage_passes none;
+      return price_step<Program, L>(t, 0, false, all, none, arguments...).left;
+    }};
   }
 }
 
