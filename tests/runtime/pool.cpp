@@ -141,6 +141,15 @@ TEST_CASE("a size that no machine has is refused with its number") {
 
 namespace {
 
+/// What the address sanitizer has in memory about each 8 bytes of the pools of this test: a byte.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t of_sanitizer = 12 << 20;
+#elif defined(__has_feature)
+constexpr std::size_t of_sanitizer = __has_feature(address_sanitizer) ? 12 << 20 : 0;
+#else
+constexpr std::size_t of_sanitizer = 0;
+#endif
+
 /// Bytes of this process in memory.
 std::size_t resident() {
   std::size_t whole = 0;
@@ -167,13 +176,14 @@ TEST_CASE("pages of gaps between arrays are returned to a system that is short o
   if (returns) p.return_pages();
   for (int k = 0; k < 60; k += 2) p.deallocate(all[static_cast<std::size_t>(k)].start, mebibyte);
   for (int k = 0; k < 10; ++k) take(3 * mebibyte);  // of which none fits into a gap
-  for (std::size_t k = 0; k < all.size(); ++k) CHECK((is_intact(all[k]) || (k < 60 && k % 2 == 0)));
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (k >= 60 || k % 2 == 1) CHECK(is_intact(all[k]));
 
   CHECK(p.reserved_bytes() > 88 * mebibyte);
   std::size_t const grown = resident() - before;
   if (returns) {
     CHECK(p.resident_bytes() < most + most / 10);
-    CHECK(grown < most + most / 8);
+    CHECK(grown < most + most / 8 + of_sanitizer);
   } else {
     CHECK(p.resident_bytes() == p.reserved_bytes());
     CHECK(grown > 80 * mebibyte);
