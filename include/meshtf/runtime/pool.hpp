@@ -12,43 +12,12 @@
 
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MESHTF_POOL_POISONS
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MESHTF_POOL_POISONS
-#endif
-#endif
-#ifdef MESHTF_POOL_POISONS
-// <sanitizer/asan_interface.h> is not always installed
-extern "C" void __asan_poison_memory_region(void const volatile*, std::size_t);
-extern "C" void __asan_unpoison_memory_region(void const volatile*, std::size_t);
-#endif
-
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/poison.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace detail {
-
-/// Makes AddressSanitizer report accesses to memory that the pool has not given out.
-inline void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef MESHTF_POOL_POISONS
-  __asan_poison_memory_region(p, bytes);
-#endif
-}
-
-inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef MESHTF_POOL_POISONS
-  __asan_unpoison_memory_region(p, bytes);
-#endif
-}
-
-#undef MESHTF_POOL_POISONS
-
-}  // namespace detail
 
 /// Gives out 64-byte aligned memory in constant time and never calls `new`. Freed memory goes into free
 /// lists; the system gets it back when the pool is destroyed, after everything that lives in it. For one
